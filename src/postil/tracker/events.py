@@ -141,7 +141,7 @@ class Absorbed(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="abs
     """All events of `log` up to number `upto` now live in the log that holds this mark."""
 
     log: str
-    upto: int
+    upto: Annotated[int, msgspec.Meta(ge=0, lt=MAX_CLOCK)]
 
 
 class Unknown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -253,6 +253,11 @@ def entity_of(line: bytes) -> str | None:
         return line[at + 7 : at + 43].decode("ascii", "replace")
     event = decode(line)
     return None if event is None else event.ent
+
+
+def is_entity_id(name: str) -> bool:
+    """Returns whether an entity can have this name: letters, digits and dashes. People paste it into their shells."""
+    return name.isascii() and name[0] != "-" and name.replace("-", "").isalnum()
 
 
 def new_event_id() -> str:

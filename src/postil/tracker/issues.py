@@ -55,6 +55,8 @@ _ADVICE = {
     "refused": "Ask whoever writes it; `git mile verify` says more",
 }
 """What to do about what is wrong with a log."""
+_NAMED = 10
+"""So many logs with which something is wrong are named; `verify` names all."""
 
 
 class Issues:
@@ -89,10 +91,10 @@ class Issues:
         store = self.store
         store.refresh()
         if store.index.damage():
-            for text in store.index.damage("damage"):
+            for text in _name_some(store.index.damage("damage")):
                 call.current().tell_damage(f"{text}. What it held is not shown; `git mile verify --fix` looks for it")
             for kind, advice in _ADVICE.items():
-                for text in store.index.damage(kind):
+                for text in _name_some(store.index.damage(kind)):
                     if text not in self._told:  # a server says it once
                         self._told.add(text)
                         call.current().log("warning", f"{text}. {advice}")
@@ -407,6 +409,11 @@ _REVERSE = {
     "duplicate": "duplicated-by",
     "discovered-from": "discovered",
 }
+
+
+def _name_some(texts: list[str]) -> list[str]:
+    left = len(texts) - _NAMED
+    return [*texts[:_NAMED], f"So it is with {left} more logs"] if left > 0 else texts
 
 
 def _with_article(kind: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.surfaces.programs import BIN, run
+from tests.tracker.hostile import event, write_log
 
 
 @pytest.mark.parametrize(
@@ -93,3 +94,17 @@ def test_ids_are_offered_with_what_they_name(repository: Path) -> None:
 def test_where_there_is_no_repository_no_ids_are_offered(tmp_path: Path) -> None:
     done = run("postil", "complete-words", "issue", "show", "", cwd=tmp_path)
     assert (done.returncode, done.stderr, "\t" in done.stdout) == (0, "", False)
+
+
+def test_an_id_that_a_shell_would_run_is_not_offered(repository: Path) -> None:
+    evil, good = "$(touch stolen)", "11111111-0000-4000-8000-000000000001"
+    named = [ent.ljust(36, "#") for ent in (evil, good, "`touch stolen`", "a\nb", "-x", "*")]
+    write_log(repository, *(event(ent, n, "created", n, kind="issue", title=evil) for n, ent in enumerate(named, 1)))
+    assert list(complete(repository, "issue", "show", "")) == [good]
+    (repository / "a.py").write_text("x = 1\n")
+    id_ = json.loads(run("postil", "comments", "add", "a.py", "1", "hello", "--json", cwd=repository).stdout)[
+        "commentId"
+    ]
+    sidecar = repository / "a.py.comments"
+    sidecar.write_text(sidecar.read_text().replace(id_, f"{evil}\\n\\u001b"))
+    assert "$" not in "".join(complete(repository, "comments", "show", ""))

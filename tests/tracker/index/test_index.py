@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import subprocess
@@ -10,14 +11,20 @@ import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from postil.tracker import events as ev
+from postil.tracker.events import LOG_ENTITY
+from postil.tracker.index.bulk_fold import BulkFold
 from postil.tracker.log.format import SEAL
 from postil.tracker.log.verify import verify_logs
 from postil.tracker.store import Store
+from tests.tracker.hostile import event, write_log, write_sealed
 from tests.tracker.stores import cache_of, create, fetch, fresh, make_many, titles
+
+ISSUE = "11111111-0000-4000-8000-000000000001"
 
 
 def test_a_deleted_cache_is_rebuilt_to_the_same_rows(store: Store, repository: Path):
@@ -178,3 +185,47 @@ def test_a_second_look_at_an_entity_reads_nothing_from_git(repository: Path, mon
     with pytest.raises(AssertionError):
         other.entity(ids[1])
     assert other.entity(ids[0]) == first
+
+
+NO_ID = "$(touch stolen) `touch stolen`".ljust(35, "#") + '"'
+BORN = event(ISSUE, 1, "created", 1, kind="issue", title="T")
+HOSTILE: dict[str, list[dict[str, Any]]] = {
+    "labels": [BORN, *(event(ISSUE, n, "labels", n, add=[f"l{n}"]) for n in range(2, 400))],
+    "people": [BORN, *(event(ISSUE, n, "assign", n, add=[f"l{n}"]) for n in range(2, 400))],
+    "links": [BORN, *(event(ISSUE, n, "link", n, add=[["blocks", f"l{n}"]]) for n in range(2, 400))],
+    "born with many": [event(ISSUE, 1, "created", 1, kind="issue", title="T", labels=[str(n) for n in range(99)])],
+    "long id": [{**BORN, "id": "q" * 20_000}, *(event(ISSUE, n, "set", n, f="title", value="x") for n in (2, 3))],
+    "labels of lines": [{**BORN, "labels": ["a\nb", "", "c"]}, event(ISSUE, 2, "labels", 2, rm=["a\nb"])],
+    "no id": [{**BORN, "ent": NO_ID}, event(NO_ID, 2, "comment", 2, c="c")],
+    "a giant number": [BORN, event(LOG_ENTITY, 2, "absorbed", 2, log="x", upto=10**30)],
+}
+"""Histories that cost a row built event by event much, or that the tables could hold in two ways."""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_histories_make_one_row_from_segments_or_one_after_the_other(repository: Path, name: str):
+    events = HOSTILE[name]
+    lines = [json.dumps(one, separators=(",", ":")).encode() + b"\n" for one in events]
+    write_sealed(repository, b"".join(lines))
+    cold = fresh(repository)
+    cold.refresh()
+    parent = write_log(repository, events[0])
+    warm = fresh(repository)
+    warm.index.forget()
+    warm.refresh()
+    write_log(repository, *events[1:], parent=parent)
+    warm.refresh()
+    for table in ("ent", "label", "assignee", "link"):
+        assert sorted(cold.index.query(f"SELECT * FROM {table}")) == sorted(warm.index.query(f"SELECT * FROM {table}"))
+    entity = cold.entity(events[0]["ent"])
+    assert (entity is None) == (name == "no id")
+    assert entity == warm.entity(events[0]["ent"])
+
+
+def test_a_row_that_is_changed_very_often_is_left_to_the_fold():
+    bulk = BulkFold()
+    events = [ev.Created(ent=ISSUE, id="a1", r="r", n=1, l=1, kind="issue", title="T")]
+    events += [ev.Labelled(ent=ISSUE, id=f"b{n}", r="r", n=n, l=n, add=(f"l{n}",)) for n in range(2, 200)]
+    bulk.take((one.l, one, "") for one in events)
+    assert bulk.entities[ISSUE].broken
+    assert len(bulk.entities[ISSUE].labels) < 100

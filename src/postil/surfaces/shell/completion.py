@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import msgspec
@@ -81,6 +82,8 @@ complete -c git -n '__fish_seen_subcommand_from mile' -f -a '(__git_mile_complet
 """,
 }
 """Git's own completion calls `_git_mile` for `git mile`."""
+_PLAIN = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.:@/+-]*\Z")
+"""Bash puts a value into the line as it is: only one that is a word and nothing else is offered, whoever chose it."""
 WIDTH = 60
 """How much is shown of what a value is."""
 COMMON = ("--json", "--no-input", "--help")
@@ -138,7 +141,8 @@ def complete_argument(registry: Registry, ways: list[list[str]], last: str) -> l
         values: dict[str, str] = registry.method(known[0])(last) if known else {}
     except Failure:  # no repository here, or one that cannot be read: a press of TAB is no place to say so
         return []
-    return [f"{value}\t{shorten(clean(' '.join(about.split())), WIDTH)}" for value, about in values.items()]
+    plain = {value: about for value, about in values.items() if _PLAIN.match(value)}
+    return [f"{value}\t{shorten(clean(' '.join(about.split())), WIDTH)}" for value, about in plain.items()]
 
 
 def candidates(entries: list[OperationEntry], before: list[str], last: str) -> list[str]:

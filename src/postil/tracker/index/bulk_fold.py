@@ -23,6 +23,7 @@ from postil.tracker.events import (
     Linked,
     Released,
     Set,
+    is_entity_id,
 )
 from postil.tracker.model import Claim
 from postil.tracker.text import bound_claim
@@ -35,6 +36,8 @@ _MOST = 16384
 """Letters remembered of the ids of an entity's events and comments; beyond that the fold does it better."""
 _MOST_CHANGES = 4096
 """Changes of labels remembered."""
+_MOST_NAMES = 64
+"""Labels, people or links of an entity: each change of them makes them anew."""
 
 Names = tuple[str, ...]
 
@@ -223,16 +226,22 @@ class BulkFold:
                     builder.l = MAX_CLOCK
                 continue
             builder.ids = ids + id_
-            if type(event) is Labelled:
+            if len(ids) > _MOST:
+                builder.l = MAX_CLOCK
+            elif type(event) is Labelled:
                 change = (builder.labels, event.add, event.rm)
-                builder.labels = self._changes.get(change) or self._label(change)
+                builder.labels = self._changes.get(change) or self._label(builder, change)
             elif type(event) is Set:
                 self._set(builder, event)
             else:
                 self._change(builder, event)
 
     def _begin(self, builder: RowBuilder, event: Event) -> None:
-        if type(event) is not Created:
+        if (
+            type(event) is not Created
+            or len(event.labels) + len(event.assignees) > _MOST_NAMES
+            or not is_entity_id(event.ent)
+        ):
             builder.give_up_on()
             return
         birth = (event.kind, event.a, builder.r)
@@ -249,7 +258,10 @@ class BulkFold:
         if event.origin:
             self.origins.append((event.origin[:LONGEST_NAME], event.ent))
 
-    def _label(self, change: tuple[Names, Names, Names]) -> Names:
+    def _label(self, builder: RowBuilder, change: tuple[Names, Names, Names]) -> Names:
+        if sum(map(len, change)) > _MOST_NAMES:
+            builder.give_up_on()
+            return builder.labels
         labels = _update_names(*change)
         labels = self._same.setdefault(labels, labels)
         if len(self._changes) < _MOST_CHANGES:
@@ -257,7 +269,9 @@ class BulkFold:
         return labels
 
     def _change(self, builder: RowBuilder, event: Event) -> None:
-        if isinstance(event, Assigned):
+        if isinstance(event, (Assigned, Linked)) and _count_names(builder, event) > _MOST_NAMES:
+            builder.give_up_on()
+        elif isinstance(event, Assigned):
             rare = builder.set_rare()
             rare.assignees = _update_names(rare.assignees, event.add, event.rm)
         elif isinstance(event, Linked):
@@ -298,6 +312,11 @@ class BulkFold:
             builder.set_rare().priority = rank_priority(value)
         elif event.f == "type":
             builder.set_rare().type = value or ""
+
+
+def _count_names(builder: RowBuilder, event: Assigned | Linked) -> int:
+    rare = builder.rare or NO_VALUES
+    return len(event.add) + len(event.rm) + len(rare.assignees) + len(rare.links or ())
 
 
 def _update_names(names: Names, add: Sequence[str], rm: Sequence[str]) -> Names:

@@ -371,7 +371,7 @@ def _fill(db: sqlite3.Connection, root: str, folder: str | None) -> int:
         fresh = [segment for segment in one.unread.segments if segment.oid not in marks]  # two logs may share some
         marks.update((segment.oid, make_mark(n)) for n, segment in enumerate(fresh, len(marks) + 1))
         sources.append(
-            LogSource([(marks[s.oid], s) for s in fresh], one.unread.commits, partial(_rescue, root, db, one.tip))
+            LogSource([(marks[s.oid], s) for s in fresh], one.unread.commits, _Rescue(root, db, one.tip).find_lines)
         )
     bulk = BulkFold()
     held: dict[str, list[bytes]] = {}
@@ -385,9 +385,29 @@ def _fill(db: sqlite3.Connection, root: str, folder: str | None) -> int:
     return write_build(db, bulk, held, partial(read_some_histories, db, root, folder), events + AHEAD)
 
 
-def _rescue(root: str, db: sqlite3.Connection, tip: Tip, fault: LogDamaged, segment: Segment) -> list[bytes]:
-    """Note a damaged segment. Returns the lines that the commits of its log hold in its place, as far as there are."""
-    note_damage(db, tip, fault)
-    commits = walk(root, [tip.oid, *(new for _, new, _ in read_reflog(root, tip.ref))], segment.position)
-    within = (one for one in commits if one.end > segment.position and one.position < segment.end)
-    return [line for commit in within for line in commit.lines.split(b"\n") if line]
+class _Rescue:
+    """What the commits of a log hold in the place of segments that are damaged."""
+
+    def __init__(self, root: str, db: sqlite3.Connection, tip: Tip) -> None:
+        self._root, self._db, self._tip = root, db, tip
+        self._walked: list[LogCommit] | None = None
+        """All commits, from the second damage on: so that many are not many walks."""
+        self._damaged = 0
+
+    def find_lines(self, fault: LogDamaged, segment: Segment) -> list[bytes]:
+        """Note a damaged segment. Returns the lines that are found elsewhere, as far as there are."""
+        if not self._damaged:
+            note_damage(self._db, self._tip, fault)
+        self._damaged += 1
+        commits = self._walk(segment.position if self._damaged == 1 else 0)
+        within = (one for one in commits if one.end > segment.position and one.position < segment.end)
+        return [line for commit in within for line in commit.lines.split(b"\n") if line]
+
+    def _walk(self, down_to: int) -> list[LogCommit]:
+        if self._walked is not None:
+            return self._walked
+        ends = [self._tip.oid, *(new for _, new, _ in read_reflog(self._root, self._tip.ref))]
+        found = walk(self._root, ends, down_to)
+        if down_to == 0:
+            self._walked = found
+        return found

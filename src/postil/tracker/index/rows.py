@@ -29,6 +29,7 @@ from postil.tracker.index.tables import (
     join_words,
     make_row,
     read_meta,
+    split_labels,
     write_meta,
 )
 from postil.tracker.model import Entity
@@ -139,8 +140,8 @@ class _Related:
     def write(self, db: sqlite3.Connection) -> None:
         """Write labels, assignees and links."""
         bearers: dict[str, array[int]] = {}
-        for labels, (_, numbers) in self._sets.items():
-            for label in set(labels):
+        for labels, numbers in self._sets.values():
+            for label in split_labels(labels):
                 bearers.setdefault(label, array("q")).extend(numbers)
         for label in sorted(bearers):
             # In order and unpacked by SQLite itself: a third of the time of as many single inserts.
@@ -244,8 +245,7 @@ def write_entity(db: sqlite3.Connection, n: int, entity: Entity | None, with_wor
     db.execute("DELETE FROM detail WHERE n = ?", (n,))
     old = db.execute("SELECT labels FROM ent WHERE n = ?", (n,)).fetchone()
     if old is not None:
-        if old[0]:
-            db.executemany("DELETE FROM label WHERE name = ? AND n = ?", [(name, n) for name in old[0].split("\n")])
+        db.executemany("DELETE FROM label WHERE name = ? AND n = ?", [(name, n) for name in split_labels(old[0])])
         db.execute("DELETE FROM assignee WHERE n = ?", (n,))
         db.execute("DELETE FROM link WHERE n = ?", (n,))
     if entity is None or entity.deleted:
@@ -253,7 +253,8 @@ def write_entity(db: sqlite3.Connection, n: int, entity: Entity | None, with_wor
         db.execute("DELETE FROM words WHERE n = ?", (n,))
         return
     db.execute(INSERT_ENT, make_row(n, entity))
-    db.executemany("INSERT INTO label VALUES (?, ?)", [(name, n) for name in entity.labels])
+    names = split_labels("\n".join(entity.labels))
+    db.executemany("INSERT INTO label VALUES (?, ?)", [(name, n) for name in names])
     db.executemany("INSERT INTO assignee VALUES (?, ?)", [(name, n) for name in entity.assignees])
     db.executemany(
         "INSERT INTO link VALUES (?, ?, ?, ?, ?, ?)", [(n, link.type, link.target, *link.key) for link in entity.links]

@@ -86,6 +86,11 @@ class Row(NamedTuple):
         return tuple(self.labels.split("\n")) if self.labels else ()
 
 
+def split_labels(labels: str) -> set[str]:
+    """Returns the names that are found by: one that holds a newline, which only another program writes, is several."""
+    return {name for name in labels.split("\n") if name}
+
+
 def create_tables(db: sqlite3.Connection, statements: str) -> None:
     """Make tables or indexes, inside the transaction that is open."""
     for statement in statements.split(";"):

@@ -12,6 +12,7 @@ greater `v`.
 from __future__ import annotations
 
 import fcntl
+import re
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO
@@ -27,6 +28,9 @@ SEAL = 256
 _PIPE = 1 << 20
 _SHORT = 64
 """A gap of so many commits is walked; a longer one is read from segments where they exist."""
+_NUMBER = re.compile(r"[0-9]{1,15}\Z")
+_ORIGIN = re.compile(rb"tree ([0-9a-f]{40,64})\n(?:parent ([0-9a-f]{40,64})\n)?(?:author |(parent ))")
+"""What a commit names is an object and nothing else: git also takes names of refs, which may lead round in a circle."""
 
 
 class LogDamaged(StorageFailed):
@@ -34,6 +38,8 @@ class LogDamaged(StorageFailed):
 
     lost = True
     """Whether something is missing here. Otherwise somebody wrote what no version of ours writes."""
+    ended = False
+    """Whether nothing more can be asked of the git that was asked for it."""
 
     def __init__(self, oid: str, why: str) -> None:
         super().__init__(
@@ -61,6 +67,11 @@ class LogTooNew(LogRefused):
         super().__init__(oid, "")
         self.message = f"The tracker's log at {oid[:12]} has the format {format_}, which this version cannot read"
         self.advice = "Install a newer Postil; what it holds is kept"
+
+
+def _end(fault: LogDamaged) -> LogDamaged:
+    fault.ended = True
+    return fault
 
 
 class LogCommit(msgspec.Struct, frozen=True):
@@ -110,19 +121,19 @@ class Objects:
             self._asked.write("".join(f"{oid}\n" for oid in oids).encode())
             self._asked.flush()
         except OSError as error:
-            raise LogDamaged(oids[0], "git stopped reading objects") from error
+            raise _end(LogDamaged(oids[0], "git stopped reading objects")) from error
 
     def answer(self, oid: str) -> tuple[str, bytes]:
         """Returns the next object asked for."""
         head = self._answered.readline().split()
         if len(head) != 3:
-            raise LogDamaged(oid, "the object is missing" if head else "git could not read it")
+            raise LogDamaged(oid, "the object is missing") if head else _end(LogDamaged(oid, "git could not read it"))
         size = int(head[2])
         if size > limits.LOG_OBJECT:
-            raise LogRefused(oid, f"it has {size} bytes, and at most {limits.LOG_OBJECT} are read")
+            raise _end(LogRefused(oid, f"it has {size} bytes, and at most {limits.LOG_OBJECT} are read"))
         content = self._answered.read(size)
         if len(content) != size or not self._answered.read(1):
-            raise LogDamaged(oid, "git could not read it")
+            raise _end(LogDamaged(oid, "git could not read it"))
         return head[1].decode(), content
 
     def commit(self, oid: str) -> LogCommit:
@@ -141,7 +152,7 @@ class Objects:
                 for _, shelf in self._entries(oid):
                     for entry, blob in self._entries(shelf):
                         position, _, count = entry.partition("-")
-                        if position.isdigit() and count.isdigit() and len(entry) < 40:
+                        if _NUMBER.match(position) and _NUMBER.match(count):
                             found.append(Segment(int(position), int(count), blob))
                     shelves += 1
                     if max(len(found), shelves) > limits.LOG_SEGMENTS:
@@ -172,7 +183,10 @@ class Objects:
         kind, content = self.read(tree)
         if kind != "tree":
             raise LogRefused(tree, f"a {kind} where a tree belongs")
-        return list(parse_tree(content, len(tree) // 2))
+        try:
+            return list(parse_tree(content, len(tree) // 2))
+        except ValueError as error:
+            raise LogRefused(tree, "it is no tree") from error
 
 
 @contextmanager
@@ -189,15 +203,12 @@ def parse_commit(oid: str, content: bytes) -> LogCommit:
     head, _, message = content.partition(b"\n\n")
     title, _, lines = message.partition(b"\n\n")
     words = title.split()
-    tree, parent = "", None
-    for line in head.split(b"\n"):
-        key, _, value = line.partition(b" ")
-        if key == b"tree":
-            tree = value.decode("ascii", "replace")
-        elif key == b"parent":
-            if parent is not None:
-                raise LogRefused(oid, "a merge inside a log")
-            parent = value.decode("ascii", "replace")
+    origin = _ORIGIN.match(head)
+    if origin is None or len({len(origin[1]), len(origin[2] or origin[1]), len(oid or origin[1])}) > 1:
+        raise LogRefused(oid, "its tree and what came before it are not named as git names them")
+    if origin[3]:
+        raise LogRefused(oid, "a merge inside a log")
+    tree, parent = origin[1].decode(), origin[2].decode() if origin[2] else None
     if words and words[0].startswith(b"postil/"):
         raise LogTooNew(oid, words[0].removeprefix(b"postil/")[:20].decode("utf-8", "replace"))
     if len(words) != 4 or words[0] != b"postil" or not all(word.isdigit() and len(word) < 16 for word in words[1:]):
@@ -206,11 +217,13 @@ def parse_commit(oid: str, content: bytes) -> LogCommit:
 
 
 def parse_tree(content: bytes, width: int) -> Iterator[tuple[str, str]]:
-    """Yields the (name, object) pairs of a raw tree."""
+    """Yields the (name, object) pairs of a raw tree. Raises ValueError where it is none."""
     at = 0
     while at < len(content):
         end = content.index(b"\0", at)
         name = content[at:end].partition(b" ")[2].decode("utf-8", "replace")
+        if end + width >= len(content):
+            raise ValueError("the name of an object is cut off")
         yield name, content[end + 1 : end + 1 + width].hex()
         at = end + 1 + width
 

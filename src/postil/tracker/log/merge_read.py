@@ -163,7 +163,8 @@ class _SegmentReader:
         try:
             lines = self._talk().segment(oid)
         except LogDamaged as fault:
-            self._again()
+            if fault.ended:
+                self._again()
             source.give_up(fault, oid)
             return
         if self._held + len(lines) > _MOST_HELD and source.segments[0][1].oid != oid:

@@ -93,6 +93,7 @@ class _Reader:
     def __init__(self, db: sqlite3.Connection, root: str, known: Known, found: Sequence[Tip]) -> None:
         self._db, self._root, self._known, self._found = db, root, known, found
         self._salvaged: list[NewCommits] = []
+        self._shallow: bool | None = None
         self._ends: dict[str, dict[str, int]] = {}
         for oid, replica, pos in known.values():
             if oid:  # else only a part of it is known
@@ -102,7 +103,7 @@ class _Reader:
         found: list[NewCommits] = []
         left = list(changed)
         while left:
-            with open_objects(self._root) as git:  # a new conversation after each damage: it may have ended git's
+            with open_objects(self._root) as git:  # a new conversation where a damage ended it
                 commits, left = self._commits(git, left)
                 # The longest first: what other refs hold of the same log is then known already.
                 commits.sort(key=lambda pair: (-pair[1].end, pair[0].ref))
@@ -113,8 +114,9 @@ class _Reader:
                         self._remember(tip, commit.end)
                     except LogDamaged as fault:
                         found.append(self._salvage(tip, fault))
-                        left += [tip for tip, _ in commits]
-                        break
+                        if fault.ended:
+                            left += [tip for tip, _ in commits]
+                            break
         return found + self._salvaged
 
     def _commits(self, git: Objects, tips: Sequence[Tip]) -> tuple[list[tuple[Tip, LogCommit]], list[Tip]]:
@@ -125,7 +127,8 @@ class _Reader:
                 read.append((tip, git.commit(tip.oid)))
             except LogDamaged as fault:
                 self._salvaged.append(self._salvage(tip, fault))
-                return [], [*(tip for tip, _ in read), *tips[number + 1 :]]
+                if fault.ended:
+                    return [], [*(tip for tip, _ in read), *tips[number + 1 :]]
         return read, []
 
     def _remember(self, tip: Tip, end: int) -> None:
@@ -134,8 +137,8 @@ class _Reader:
             self._db.execute("DELETE FROM meta WHERE key = ?", (f"{kind}:{tip.ref}",))
 
     def _salvage(self, tip: Tip, fault: LogDamaged) -> NewCommits:
-        """Returns what survives of a damaged log. It is looked at again with every read, until it is whole."""
-        if run_git(self._root, "rev-parse", "--is-shallow-repository").strip() == b"true":
+        """Returns what survives of a damaged log. What is lost is looked for again with every read."""
+        if fault.lost and self._is_shallow():
             fault.message += " (this clone is shallow: `git fetch --unshallow` with the same refspec brings the rest)"
         note_damage(self._db, tip, fault)
         if isinstance(fault, LogTooNew):
@@ -145,13 +148,19 @@ class _Reader:
         others = [other.oid for other in self._found if other.replica == tip.replica]
         unread = find_surviving(self._root, tip, others, start)
         sealed = max([start, *(segment.end for segment in unread.segments)])
-        remember(self._db, tip._replace(oid=""), sealed)
+        if fault.lost:
+            remember(self._db, tip._replace(oid=""), sealed)
         return NewCommits(tip, unread)
+
+    def _is_shallow(self) -> bool:
+        if self._shallow is None:
+            self._shallow = run_git(self._root, "rev-parse", "--is-shallow-repository").strip() == b"true"
+        return self._shallow
 
     def _one(self, git: Objects, tip: Tip, commit: LogCommit) -> Unread:
         ends = self._ends.setdefault(tip.replica, {})
         old = self._known[tip.ref][0] if tip.ref in self._known else None
-        new: Unread | None = None if ends else find_unread(self._root, git, commit, None)
+        new = None if any(ends.values()) else find_unread(self._root, git, commit, None)
         base: str | None = None
         for oid, end in sorted(ends.items(), key=lambda item: -item[1]):
             if oid == tip.oid or (commit.end <= end and is_ancestor(self._root, tip.oid, oid)):

@@ -40,8 +40,12 @@ def find_segments(root: str, ends: Iterable[str]) -> list[Segment]:
 
 
 def walk(root: str, ends: Iterable[str], sealed: int = 0) -> list[LogCommit]:
-    """Returns the commits that can be reached from any of these ends, down to a position, in the order of the log."""
+    """Returns the commits that can be reached from any of these ends, down to a position, in the order of the log.
+
+    Of more than can be held the last.
+    """
     found: dict[str, LogCommit] = {}
+    size = 0
     missing: set[str] = set()
     for end in ends:
         at: str | None = end
@@ -50,7 +54,8 @@ def walk(root: str, ends: Iterable[str], sealed: int = 0) -> list[LogCommit]:
                 with open_objects(root) as git:  # a new conversation after each damage: it may have ended git's
                     while at is not None and at not in found and at not in missing:
                         found[at] = commit = git.commit(at)
-                        at = commit.parent if commit.position > sealed else None
+                        size += len(commit.lines)
+                        at = commit.parent if commit.position > sealed and size <= limits.LOG_TAIL else None
             except LogDamaged:
                 missing.add(at or "")
     return sorted(found.values(), key=lambda commit: (commit.position, commit.oid))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import nlargest
+from itertools import islice
 from operator import attrgetter
 
 import msgspec
 
 from postil.core.answer import Answer
-from postil.tracker.events import AHEAD, VERSION, Event, decode
+from postil.tracker.events import AHEAD, VERSION, Event, decode, is_entity_id
 from postil.tracker.index.index import Index
 from postil.tracker.index.tables import COLUMNS, make_row
 from postil.tracker.log.format import LogCommit, LogDamaged, LogTooNew, Objects, open_objects
@@ -163,42 +166,81 @@ class _CheckedLog(msgspec.Struct, frozen=True):
 
 
 def _check_log(git: Objects, tip: Tip) -> _CheckedLog:
+    found = _Lines()
+    chain = [_pack(git.commit(tip.oid))]
     faults: list[str] = []
-    chain: list[LogCommit] = []
-    at = git.commit(tip.oid)
-    chain.append(at)
-    while at.parent is not None:
-        before = git.commit(at.parent)
+    while (parent := chain[-1].parent) is not None:
+        at, before = chain[-1], git.commit(parent)
         if before.end != at.position:
             faults.append(f"{at.oid[:12]} begins at event {at.position}, the one before it ends at {before.end}")
         if before.clock > at.clock:
             faults.append(f"{at.oid[:12]} has an earlier clock than the commit before it")
-        at = before
-        chain.append(at)
-    if at.position != 0:
-        faults.append(f"the log begins at event {at.position}, not at its first")
-    written = [line for commit in reversed(chain) for line in commit.lines.split(b"\n") if line]
+        chain.append(_pack(before))
+    if chain[-1].position != 0:
+        faults.append(f"the log begins at event {chain[-1].position}, not at its first")
     bulk = any(commit.count and not commit.lines for commit in chain)
     segments = git.segments(chain[0].tree)
+    written = _read_packed(chain, segments[-1].end if segments and bulk else 0, faults)
     end = 0
-    sealed: list[bytes] = []
+    differs = False
     for segment, blob in zip(segments, git.blobs([segment.oid for segment in segments]), strict=True):
         lines = [line for line in blob.split(b"\n") if line]
         if segment.position != end or len(lines) != segment.count:
             faults.append(f"the segment at {segment.position} does not follow the one before it or is not whole")
         end = segment.end
-        sealed += lines
-    if not bulk and sealed != written[: len(sealed)]:
+        repeated = lines if bulk else list(islice(written, len(lines)))
+        differs |= repeated != lines
+        found.take(repeated)
+    if differs:
         faults.append("a segment says something else than the commits it repeats")
+    found.take(written)
+    if any(commit.end > end and commit.count and not commit.lines for commit in chain):
+        faults.append(f"events after {end} are in no commit and in no segment")
     tail = sum(commit.count for commit in chain if commit.position >= end)
-    events: list[Event] = []
-    newer = 0
-    for line in sealed if bulk else written:
-        event = decode(line)
-        if event is None:
-            faults.append(f"a line is no event: {line[:60].decode('utf-8', 'replace')}")
-            continue
-        newer += event.v > VERSION
-        if event.l > AHEAD:
-            events.append(event)
-    return _CheckedLog(len(chain), end + tail, faults, nlargest(_NAMED, events, key=attrgetter("l")), newer)
+    return _CheckedLog(len(chain), end + tail, _name_some(faults + found.faults), found.highest(), found.newer)
+
+
+class _Lines:
+    """What the lines of a log say, looked at one after the other."""
+
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+        self.newer = 0
+        self._high: list[Event] = []
+
+    def take(self, lines: Iterable[bytes]) -> None:
+        for line in lines:
+            event = decode(line)
+            if event is None:
+                self.faults.append(f"a line is no event: {line[:60].decode('utf-8', 'replace')}")
+                continue
+            if not is_entity_id(event.ent):
+                self.faults.append(f"the event {flatten(event.id[:40])} is about something that is no id")
+            self.newer += event.v > VERSION
+            if event.l > AHEAD:
+                self._high.append(event)
+                if len(self._high) > 100 * _NAMED:
+                    self._high = self.highest()
+
+    def highest(self) -> list[Event]:
+        return nlargest(_NAMED, self._high, key=attrgetter("l"))
+
+
+def _pack(commit: LogCommit) -> LogCommit:
+    """Returns a commit as it is held until the first is reached: what takes little room in git takes little here."""
+    return msgspec.structs.replace(commit, lines=zlib.compress(commit.lines, 1) if commit.lines else b"")
+
+
+def _read_packed(chain: Sequence[LogCommit], after: int, faults: list[str]) -> Iterator[bytes]:
+    """Yields the lines of the commits that end after a position, the oldest first."""
+    for commit in reversed(chain):
+        if commit.end > after and commit.lines:
+            lines = [line for line in zlib.decompress(commit.lines).split(b"\n") if line]
+            if len(lines) != commit.count:
+                faults.append(f"{commit.oid[:12]} holds {format_count(len(lines), 'event')}, and says {commit.count}")
+            yield from lines
+
+
+def _name_some(faults: list[str]) -> list[str]:
+    left = len(faults) - 2 * _NAMED
+    return [*faults[: 2 * _NAMED], f"and {left} more of this kind"] if left > 0 else faults

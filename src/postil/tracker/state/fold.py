@@ -30,6 +30,7 @@ from postil.tracker.events import (
     Released,
     Set,
     decode_lines,
+    is_entity_id,
 )
 from postil.tracker.model import Claim, Comment, Conflict, Entity, LabelEvent, Link, Stamp
 from postil.tracker.state.causality import Causality, History, Replica, find_heads
@@ -107,6 +108,8 @@ def _fold(seen: History[Replica]) -> Entity | None:
         return None
     created = seen.read(creations[0] if len(creations) == 1 else _choose_creation(seen, creations))
     assert isinstance(created, Created)
+    if not is_entity_id(created.ent):
+        return None
     values, conflicts = _decide(seen, writes)
     status_write = seen.read(writes["status"][-1])
     last = seen.read(ref)
