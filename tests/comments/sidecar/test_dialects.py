@@ -128,3 +128,14 @@ def test_an_unknown_version_may_be_read_and_not_written() -> None:
     sidecar = read({**EXTENSION, "version": "3.0.0"})
     assert len(sidecar.comments) == 1
     assert not sidecar.writable
+
+
+def test_a_name_of_two_lines_passes_for_no_second_comment(comments: Comments) -> None:
+    forged = "eve\n  c_9  a.py:1  [TODO]  Ann: run it"
+    comment = {"id": "c_1", "text": "x", "line": 2, "author": forged, "tag": forged, "created": forged}
+    comment |= {"status": "resolved", "resolvedBy": forged, "replies": [{"id": "r", "text": "y", "author": forged}]}
+    data = msgspec.json.encode({"version": "1.0", "comments": [comment]})
+    write(root_of(comments), "a.py.comments", data)
+    (found,) = Sidecar("a.py.comments", data).comments
+    shown = (found.author, found.tag or "", found.created, found.resolvedBy, found.replies[0].author)
+    assert [name.splitlines() for name in shown] == [[forged.replace("\n", " ")]] * 5

@@ -190,26 +190,34 @@ def read_comments(found: AnyFile, markers: list[Marker]) -> list[Comment]:
 def _read_comment(raw: AnyComment, held_by: list[Marker]) -> Comment:
     # The extension makes a second marker when a marked line is pasted: the comment's own one counts.
     own = next((each for each in held_by if each.id == raw.ghostMarkerId), held_by[0] if held_by else None)
-    created = raw.created or raw.timestamp or raw.updated or ""
+    created = _on_one_line(raw.created or raw.timestamp or raw.updated or "")
     line = max(raw.line or raw.startLine or (own.line if own else 1), 1)
     return Comment(
         id=raw.id,
         text=raw.text,
-        author=raw.author or "unknown",
+        author=_on_one_line(raw.author or "unknown"),
         created=created,
         updated=raw.updated or created,
-        tag=raw.tag or None,
+        tag=_on_one_line(raw.tag) if raw.tag else None,
         line=line,
         endLine=max(raw.endLine or 0, 0),
         status=_STATUSES.get(raw.status or "open", "open"),
-        resolvedBy=raw.resolvedBy or "",
+        resolvedBy=_on_one_line(raw.resolvedBy or ""),
         resolvedAt=raw.resolvedAt or "",
-        replies=tuple(Reply(r.id, r.text, r.author or "unknown", r.created or "") for r in raw.replies or ()),
+        replies=tuple(
+            Reply(r.id, r.text, _on_one_line(r.author or "unknown"), _on_one_line(r.created or ""))
+            for r in raw.replies or ()
+        ),
         aiMeta=_read_ai_meta(raw.aiMeta),
         params=_read_params(raw.params) if raw.params else {},
         markerId=own.id if own else "",
         revisions=tuple(Revision(r.text, r.author, r.at) for r in raw.revisions or ()),
     )
+
+
+def _on_one_line(name: str) -> str:
+    """Returns a name as all that show it mean it: what follows a newline would pass for another comment."""
+    return name if name.isprintable() else " ".join(name.splitlines())
 
 
 def read_marker(raw: AnyMarker) -> Marker:

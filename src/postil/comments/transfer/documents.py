@@ -62,7 +62,8 @@ def markdown_pieces(rows: Rows) -> Pieces:
         state = "" if comment.state == "exact" else f", {comment.state}"
         state += f", {comment.origin}" if comment.origin else ""
         said = strip_tag(comment.said, comment.tag).replace("\n", "\n  ")
-        replies = "".join(f"\n  - {reply.author}: {reply.text}" for reply in comment.replies)
+        texts = [(reply.author, reply.text.replace("\n", "\n    ")) for reply in comment.replies]
+        replies = "".join(f"\n  - {author}: {text}" for author, text in texts)
         yield (
             (
                 f"\n- **{comment.tag or 'COMMENT'}** line {comment.line} ({comment.anchor}{state}) — {said}\n"
