@@ -137,3 +137,23 @@ def test_a_worker_for_large_files_has_limits() -> None:
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert said.stdout == "refused\n"
+
+
+def test_many_large_files_are_read_by_several_workers(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"f{number}.py" for number in range(2 * ENOUGH)]
+    asked: list[list[refresh_worker.Job]] = []
+
+    def run(jobs: list[refresh_worker.Job]) -> Iterator[refresh_worker.Read]:
+        asked.append(jobs)
+        for job in jobs:
+            for path in job.paths:
+                if path == "f3.py" and not job.plain:
+                    break  # its worker ended
+                yield refresh_worker.Read(path)
+
+    monkeypatch.setattr(refresh_worker, "_run_workers", run)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    found = [each.path for each in refresh_worker.read_apart(comments.reader, names, {})]
+    assert sorted(found) == sorted(names), "each of them once"
+    assert len(asked[0]) == 2
+    assert [job.paths for jobs in asked for job in jobs if job.plain] == [["f3.py"]]

@@ -86,7 +86,7 @@ def read_many(reader: CommentReader, paths: Sequence[str], known: Mapping[str, s
     """Yields files and their comments in their places, in any order; several processes read when there are enough."""
     large = dict.fromkeys(path for path in paths if _is_large(reader.tree, path))
     small = [path for path in paths if path not in large] if large else paths
-    workers = min(MOST_WORKERS, os.cpu_count() or 1, len(small) // (ENOUGH // 2))
+    workers = _count_workers(len(small))
     left = dict.fromkeys(small)
     if workers >= 2:
         jobs = [_make_job(reader.tree, small[number::workers], known) for number in range(workers)]
@@ -96,6 +96,10 @@ def read_many(reader: CommentReader, paths: Sequence[str], known: Mapping[str, s
     # A worker that could not do it (no memory, no process) costs time, not an answer.
     yield from read_files(reader, list(left), known, large)
     yield from read_apart(reader, list(large), known)
+
+
+def _count_workers(files: int) -> int:
+    return min(MOST_WORKERS, os.cpu_count() or 1, files // (ENOUGH // 2))
 
 
 def _make_job(
@@ -117,18 +121,19 @@ def read_apart(reader: CommentReader, paths: Sequence[str], known: Mapping[str, 
     Where one takes too much, the worker ends: its comments stay where they were last, for a person to look at, and
     another worker reads the rest.
     """
-    left = list(paths)
+    left: list[str] = list(paths)
     while left:
-        done = 0
-        for read in _run_workers([_make_job(reader.tree, left, known, limited=True)]):
-            done += 1
+        workers = max(1, _count_workers(len(left)))
+        parts = [left[number::workers] for number in range(workers)]
+        done: set[str] = set()
+        for read in _run_workers([_make_job(reader.tree, part, known, limited=True) for part in parts]):
+            done.add(read.path)
             yield read
-        if done < len(left):
-            plain = _make_job(reader.tree, left[done : done + 1], {}, limited=True, plain=True)
-            yield next(
-                _run_workers([plain]), Read(left[done], problem=f"reading it takes more than {LARGEST >> 20} MB")
-            )
-        left = left[done + 1 :]
+        for path in filter(None, [next((each for each in part if each not in done), "") for part in parts]):
+            plain = _make_job(reader.tree, [path], {}, limited=True, plain=True)
+            yield next(_run_workers([plain]), Read(path, problem=f"reading it takes more than {LARGEST >> 20} MB"))
+            done.add(path)
+        left = [each for each in left if each not in done]
 
 
 def locate_apart(reader: CommentReader, path: str) -> list[Located]:
