@@ -79,6 +79,26 @@ async def test_an_answer_is_confirmed_by_the_next_frame_and_lost_by_a_broken_end
     assert heard == ["first confirmed", "second lost"]
 
 
+async def test_each_answer_is_told_of_once_though_some_are_told_of_before_others() -> None:
+    talk, heard = Talk(), list[str]()
+
+    def settling(name: str) -> None:
+        call.current().when_delivered(lambda: heard.append(f"{name} confirmed"), lambda: heard.append(f"{name} lost"))
+
+    talk.part.forgotten = settling
+    params = {"name": "forget", "arguments": {"name": "first"}}
+    talk.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    talk.send(
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {**params, "arguments": {"name": "second"}}}
+    )
+    await talk.eventually(lambda: len(talk.frames) == 2)
+    await talk.runner.report_delivery(reached=True, only={1})
+    assert heard == ["first confirmed"]
+    await talk.runner.report_delivery(reached=False)
+    await talk.runner.report_delivery(reached=False)
+    assert heard == ["first confirmed", "second lost"]
+
+
 async def test_after_the_last_word_work_is_finished_and_what_only_waits_is_given_up() -> None:
     talk, begun, may_end = Talk(), threading.Event(), threading.Event()
 

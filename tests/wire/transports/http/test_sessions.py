@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
 
 import pytest
 
@@ -156,3 +158,25 @@ def test_a_session_goes_on_at_another_replica_for_its_own_caller_alone(monkeypat
         assert [asks(there, "bob"), asks(there, "ann"), asks(here, "ann"), asks(there, "bob")] == [404, 200, 200, 404]
         assert here.ask("DELETE", "/mcp", Mcp_Session_Id=session, Authorization="Bearer ann").status == 204
         assert [asks(here, "ann"), asks(there, "ann")] == [404, 404]
+
+
+def test_other_replicas_are_told_of_a_session_when_it_changed_and_of_nothing_twice() -> None:
+    class Noting(MemoryEphemeralStore):
+        told: ClassVar[list[bytes]] = []
+        changed = threading.Event()
+
+        async def keep(self, values: Mapping[str, bytes], seconds: float) -> bool:
+            self.told.extend(values.values())
+            if any(b"error" in value for value in values.values()):
+                self.changed.set()
+            return await super().keep(values, seconds)
+
+    store = Noting()
+    with running(shared=store) as server:
+        session = server.initialize()
+        assert server.in_session(session, {"jsonrpc": "2.0", "method": "notifications/initialized"}).status == 202
+        for _ in range(5):
+            assert server.in_session(session, request("tools/list")).status == 200
+        assert server.in_session(session, request("logging/setLevel", {"level": "error"})).status == 200
+        assert store.changed.wait(30)
+    assert len(store.told) == len(set(store.told))
