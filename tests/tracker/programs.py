@@ -18,7 +18,7 @@ def run(where: Path, *words: str, program: str = "git_mile", stdin: str = "") ->
 
 def said(where: Path, *words: str, program: str = "git_mile") -> str:
     done = run(where, *words, program=program)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 

@@ -76,14 +76,20 @@ class NewObjects:
         return bool(missing)
 
     def outlive_collection(self) -> None:
-        """Wait for a `git gc` that looked at the refs before ours moved: it may delete what it took for garbage."""
+        """Wait for a `git gc` that looked at the refs before ours moved: it may delete what it took for garbage.
+
+        And for one that ended since: it may have deleted a tree before the ref moved and its commit after that.
+        """
         running = os.path.join(self._repository.common_dir, "gc.pid")
         deadline = time.monotonic() + _COLLECTION
         while os.path.exists(running) and time.monotonic() < deadline:
             self.restore()
             time.sleep(0.02)
-            if not os.path.exists(running):
-                self.restore()
+        if not all(map(self._is_loose, self._written)):  # deleted, or in a pack: git knows
+            self.restore()
+
+    def _is_loose(self, oid: str) -> bool:
+        return os.path.exists(os.path.join(self._repository.common_dir, "objects", oid[:2], oid[2:]))
 
     def sync_folders(self, ref: str) -> None:
         """Sync the folders that name the objects and the ref: git syncs only the files. Raises StorageFailed."""
