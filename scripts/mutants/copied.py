@@ -100,6 +100,7 @@ def run_pytest(source: Path, arguments: list[str], plugin: object) -> int:
     os.chdir(ROOT)
     for name in [name for name in os.environ if name.startswith(("PYTEST_", "COV_"))]:
         del os.environ[name]
+    os.environ["PATH"] = f"{ROOT / '.tools' / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     os.environ["PYTHONPATH"] = str(source)
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     os.environ["CI"] = ""
