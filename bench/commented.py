@@ -46,7 +46,7 @@ def texts(count: int) -> Iterator[str]:
     pool = chance.choices(COMMON, k=100_000)
     for number in range(count):
         start = chance.randrange(len(pool) - 40)
-        words = pool[start : start + chance.randrange(8, 28)]
+        words: list[str] = [*pool[start : start + chance.randrange(8, 28)]]
         if chance.random() < 0.6:
             words.insert(chance.randrange(len(words)), "the")
         if number % 200 == 0:
@@ -100,6 +100,24 @@ def module(number: int, *, edited: bool = False, steps: int = 60) -> str:
         if edited and step in (3, 30):
             rows += [f"def inserted_{number}_{step}():", f"    return {number + step}", "", ""]
     return "\n".join(rows) + "\n"
+
+
+def rewrite(text: str, number: int) -> str:
+    """The same file years later: of its functions a third is gone or elsewhere, a third renamed, most lines edited."""
+    chance = random.Random(number)
+    pieces = [f"def {each}" for each in text.split("def ")[1:]]
+    kept: list[str] = []
+    for piece in pieces:
+        if chance.random() < 0.15:
+            continue
+        if chance.random() < 0.3:
+            piece = piece.replace("step_", "run_", 1).replace("value", "amount")
+        if chance.random() < 0.6:
+            piece = piece.replace("total = ", "result = ").replace("other", "rest, strict=True")
+        if chance.random() < 0.3:
+            piece = piece.replace("    if total", "    log(total)\n    if not total")
+        kept.insert(chance.randrange(len(kept) + 1) if chance.random() < 0.15 else len(kept), piece)
+    return "import logging\n\n\n" + "".join(kept)
 
 
 def commented(comments: Comments, name: str, number: int, count: int) -> bytes:
