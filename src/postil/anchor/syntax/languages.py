@@ -23,14 +23,16 @@ LARGEST_KEPT = 128 * 1024
 LONGEST_PARSE = 2.0
 # Seconds of CPU after which a text is odd, and for each of its bytes: ordinary files need a tenth of the first.
 QUICK_PARSE, QUICK_BYTE, MOST_QUICK = 0.025, 2e-7, 0.15
-SLICE = 1e-6
-"""Seconds after which a parser comes back: at its first look at the clock, after a hundred steps. So it is always
-stopped at the same places, and what it makes of a broken text does not depend on how busy the machine is."""
-LOOK_EVERY = 128
-"""Slices after which this process looks at its memory: about five milliseconds. It looks at its CPU time after each:
-where every word makes the parser read to the end of the text, one slice of 64 kB takes 60 ms."""
-MOST_GROWTH = 48 << 20
-"""Bytes by which this process may grow while it parses; an ordinary file of 300 kB takes a tenth."""
+SLICE = 0.005
+"""Seconds after which a parser comes back, so that an ordinary file is hardly ever stopped. It was after a hundred
+steps, at the same places each time; but one that is stopped while it balances its tree makes, one time in a thousand
+or two, a tree that crashes the interpreter when it is walked (py-tree-sitter 0.25.2)."""
+LOOK_EVERY = 1
+"""Slices after which this process looks at its memory, and at its CPU time: where every word makes the parser read to
+the end of the text, one slice of 64 kB takes 60 ms."""
+GROWTH, BYTE_GROWTH, MOST_GROWTH = 20 << 20, 16, 40 << 20
+"""Bytes by which this process may grow while it parses, and for each byte of the text; an ordinary file of 300 kB takes
+5 MB. A parser doubles what it has, so it may be twice as much when it is seen."""
 PIECE, PIECE_EVERY, PIECE_PARSE = 4096, 16_384, 0.005
 """Of a text four times as large as the second, a piece of the first every so many bytes should take no more than these
 seconds of CPU: ordinary code takes a tenth."""
@@ -203,7 +205,7 @@ def _try_parse(data: bytes, language: str, seconds: float) -> Tree | None:
             return None
         if slices % LOOK_EVERY == 0:
             size = _memory()
-            most = most or size + MOST_GROWTH
+            most = most or size + min(MOST_GROWTH, GROWTH + BYTE_GROWTH * len(data))
             if size > most:
                 return None
 
