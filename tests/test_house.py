@@ -287,7 +287,7 @@ def mirror(module: Module) -> Path:
     return ROOT / "tests" / inside.parent / f"test_{inside.name}"
 
 
-MOST_OPERATIONS = 150
+MOST_OPERATIONS = 160
 ON_EVERY_SURFACE = 0.8
 
 
@@ -300,7 +300,10 @@ def test_one_operation_is_one_capability_on_every_surface() -> None:
     print(f"{len(operations)} operations, {share:.1%} of them tool, method and command")
     print("tool only:", *(entry.name for entry in operations if entry.name not in commands))
     print("command only:", *(entry.name for entry in operations if not entry.tool))
-    assert len(operations) <= MOST_OPERATIONS
+    advice = (
+        "give an operation that exists another argument or spelling; or raise the bound, with the reason in your commit"
+    )
+    assert len(operations) <= MOST_OPERATIONS, advice
     assert share >= ON_EVERY_SURFACE
 
 

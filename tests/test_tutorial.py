@@ -57,16 +57,16 @@ def follow(folder: Path) -> None:
     assert "src/postil/catalogue/workspace.json" in done.stdout
 
 
-def run(folder: Path, *words: str, where: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *words: str, where: Path | None = None, **environ: str) -> subprocess.CompletedProcess[str]:
     """Python with the copy's package in the place of ours."""
-    environment = {**os.environ, "PYTHONPATH": f"{folder / 'src'}:{folder}"}
+    environment = {**os.environ, **environ, "PYTHONPATH": f"{folder / 'src'}:{folder}"}
     command = [sys.executable, *words]
     return subprocess.run(command, cwd=where or folder, env=environment, capture_output=True, text=True, timeout=100)
 
 
 def postil(folder: Path, *words: str, where: Path) -> subprocess.CompletedProcess[str]:
     program = "import sys; from postil.surfaces.shell.main import main; sys.exit(main())"
-    return run(folder, "-c", program, *words, where=where)
+    return run(folder, "-c", program, *words, where=where, POSTIL_TOOLSETS="extra")
 
 
 def test_the_tutorial_has_a_group_a_line_and_a_test() -> None:
@@ -84,6 +84,7 @@ def test_who_follows_the_tutorial_has_a_tool_a_command_and_a_test_that_passes(tm
     repository.mkdir()
     follow(copy)
     check_its_test(copy)
+    check_its_room(copy)
     check_its_code(copy)
     check_its_tool(copy, repository)
 
@@ -93,6 +94,14 @@ def check_its_test(copy: Path) -> None:
     done = run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", test)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed" in done.stdout
+
+
+def check_its_room(copy: Path) -> None:
+    """The bounds of operations and of the list of tools have room for it."""
+    bounds = ["tests/test_house.py", "tests/test_vendor_rules.py", "-k", "one_capability or list_of_tools_fits"]
+    done = run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", *bounds)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout
 
 
 def check_its_code(copy: Path) -> None:
