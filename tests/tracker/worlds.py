@@ -118,4 +118,4 @@ def act(replica: Replica, dice: random.Random) -> None:
             replica.write(ev.Linked, add=(("blocks", dice.choice("pq")),), rm=(("blocks", dice.choice("pq")),))
 
 
-lines = st.lists(st.sampled_from(["a", "b", "c", "", "d"]), max_size=6).map("\n".join)
+lines = st.lists(st.sampled_from(["a", "b", "c", "", "d", "- [ ] a", "- [x] a"]), max_size=6).map("\n".join)

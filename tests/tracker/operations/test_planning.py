@@ -128,6 +128,35 @@ def test_criteria_are_listed_ticked_cleared_and_added(tracker: Tracker):
         tracker.plan.check(id_)
 
 
+def test_two_who_tick_neighbouring_criteria_offline_both_have_their_tick(team: tuple[Path, Path, Path]):
+    _, ann, bob = team
+    id_ = Tracker(ann).tools.create("T", description="- [ ] one\n- [ ] two").id
+    said(ann, "sync")
+    said(bob, "sync")
+    said(ann, "check", id_, "1")
+    said(bob, "check", id_, "2")
+    for clone in (ann, bob, ann):
+        said(clone, "sync")
+    assert said(ann, "show", id_) == said(bob, "show", id_)
+    assert "(2 of 2 done)" in said(ann, "show", id_)
+    assert "Conflict" not in said(ann, "show", id_)
+
+
+def test_a_tick_that_is_there_already_settles_no_conflict(team: tuple[Path, Path, Path]):
+    _, ann, bob = team
+    id_ = Tracker(ann).tools.create("T", description="- [ ] one\n- [ ] two").id
+    said(ann, "sync")
+    said(bob, "sync")
+    said(ann, "edit", id_, "--description", "- [x] one by ann\n- [ ] two")
+    said(bob, "edit", id_, "--description", "- [x] one by bob\n- [ ] two")
+    for clone in (ann, bob, ann):
+        said(clone, "sync")
+    assert "nothing to change" in said(ann, "check", id_, "1")
+    assert "Conflict: description" in said(ann, "show", id_)
+    assert "as shown stands" in said(ann, "check", id_, "2")
+    assert "Conflict" not in said(ann, "show", id_)
+
+
 def test_sub_issues_show_their_progress(tracker: Tracker):
     parent = tracker.tools.create("All", type="epic").id
     for number in range(3):

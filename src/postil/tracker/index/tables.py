@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from postil.tracker.model import Entity
 
-VERSION = 4
+VERSION = 5
 """Goes into `user_version` when a build is complete; another number, and the cache is built anew."""
 
 TABLES = """

@@ -163,14 +163,17 @@ class Planning:
                     count = len(list_criteria(text))
                     raise InvalidParams(
                         f"There is no criterion {number}; {entity.id[:8]} has {count}",
-                        advice="`show` lists them; add some with --add TEXT",
+                        advice="`show` lists them, and `add` makes new ones",
                     )
                 text = ticked
             elif not add:
-                raise InvalidParams("Which criterion?", advice="Give its number, or add one with --add TEXT")
-            changed = self._issues.update(tx, entity, description=text)
+                raise InvalidParams("Which criterion?", advice="Give its number, or a new one with `add`")
+            # A tick that is there already decides nothing between concurrent descriptions.
+            changed = self._issues.update(tx, entity, description=text) if text != entity.description else []
         told = list_criteria(text)
         what = [f"{sum(one.done for one in told)} of {len(told)} criteria done"] if changed else []
+        if changed and any(one.field == "description" for one in entity.conflicts):
+            what.append("and the description as shown stands; issue_log has the other")
         return report_change(self._issues.store.entity(entity.id), what)
 
     @reads("git_mile_prime", crash=ServerError, shell="issue prime")

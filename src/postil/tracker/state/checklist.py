@@ -6,7 +6,8 @@ import re
 
 from msgspec import Struct
 
-_BOX = re.compile(r"^(?P<before>\s*[-*+]\s+\[)(?P<mark>[ xX])(?P<after>\]\s+)(?P<text>.*)$")
+from postil.tracker.state.text_merge import BOX
+
 _FENCE = re.compile(r"^\s*(```|~~~)")
 
 
@@ -51,6 +52,6 @@ def _find_boxes(description: str) -> list[tuple[int, re.Match[str]]]:
         edge = _FENCE.match(line)
         if edge and (not fence or edge[1] == fence):
             fence = "" if fence else edge[1]
-        elif not fence and (box := _BOX.match(line)):
+        elif not fence and (box := BOX.match(line)):
             found.append((at, box))
     return found

@@ -1,10 +1,12 @@
 """Three-way merge of texts, line by line. Pure, and the same on every machine.
 
-It uses no library whose choices may change.
+A criterion that was ticked or cleared is the same line; who ticks another one beside it has changed another line. It
+uses no library whose choices may change.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
 Replica = TypeVar("Replica", str, int)
 
+BOX = re.compile(r"^(?P<before>\s*[-*+]\s+\[)(?P<mark>[ xX])(?P<after>\]\s+)(?P<text>.*)$")
+"""A criterion: a check box of Markdown."""
 _LARGEST_TABLE = 4_000_000
 _WORK, _WORK_A_LETTER = 8_000_000, 64
 """Merging many concurrent texts may compare so much; more is left to people, as a conflict."""
@@ -82,7 +86,9 @@ def merge_texts(base: str, ours: str, theirs: str) -> str | None:
     if ours == base:
         return theirs
     origin, left, right = base.split("\n"), ours.split("\n"), theirs.split("\n")
-    in_left, in_right = _match_lines(origin, left), _match_lines(origin, right)
+    plain = [_clear_box(line) for line in origin]
+    in_left = _match_lines(plain, [_clear_box(line) for line in left])
+    in_right = _match_lines(plain, [_clear_box(line) for line in right])
     if in_left is None or in_right is None:
         return None
     merged: list[str] = []
@@ -95,7 +101,7 @@ def merge_texts(base: str, ours: str, theirs: str) -> str | None:
             return None
         merged.extend(chunk)
         if line < len(origin):
-            merged.append(origin[line])
+            merged.append(_choose_tick(origin[line], left[next_left], right[next_right]))
         at, at_left, at_right = line + 1, next_left + 1, next_right + 1
     return "\n".join(merged)
 
@@ -104,6 +110,18 @@ def _choose_side(origin: Sequence[str], left: Sequence[str], right: Sequence[str
     if left == right or right == origin:
         return left
     return right if left == origin else None
+
+
+def _clear_box(line: str) -> str:
+    found = BOX.match(line) if "[" in line else None
+    return f"{found['before']} {found['after']}{found['text']}" if found else line
+
+
+def _choose_tick(origin: str, left: str, right: str) -> str:
+    """Returns a line that is the same but for its tick: as the side has it that changed it."""
+    if left == right or right == origin:
+        return left
+    return right if left == origin else min(left, right)
 
 
 def _match_lines(origin: Sequence[str], other: Sequence[str]) -> dict[int, int] | None:
