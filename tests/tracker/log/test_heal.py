@@ -85,6 +85,23 @@ def test_what_one_clone_saw_of_a_rewritten_log_all_get_by_plain_syncs(team: tupl
     assert run(bob, "list").stderr == ""
 
 
+def test_logs_that_somebody_deleted_come_back_by_the_sync_of_any_writer_who_saw_them(team: tuple[Path, Path, Path]):
+    remote, ann, bob = team
+    carl = fresh_clone(remote, "carl")
+    for clone, title in ((ann, "Ann was here"), (carl, "Carl too"), (bob, "Bob writes")):
+        Tracker(clone).tools.create(title)
+        said(clone, "sync")
+    for ref in git(remote, "for-each-ref", "--format=%(refname)", "refs/postil/log").split():
+        git(remote, "update-ref", "-d", ref)
+    told = said(bob, "sync")  # ann and carl are gone for good
+    assert f"Pushed {own_ref(bob)} to origin" in told
+    assert "2 events appended again" in told
+    wanted = ["Ann was here", "Bob writes", "Carl too"]
+    assert list_titles(bob) == list_titles(fresh_clone(remote, "dora")) == wanted
+    assert git(bob, "for-each-ref", "refs/postil/kept") == ""
+    assert "nothing new" in said(bob, "sync")
+
+
 def test_verify_fix_gives_back_what_another_writer_lost(team: tuple[Path, Path, Path]):
     remote, ann, bob = team
     Tracker(ann).tools.create("T0")

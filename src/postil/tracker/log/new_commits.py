@@ -42,14 +42,18 @@ def find_new_commits(db: sqlite3.Connection, root: str, found: Sequence[Tip]) ->
     """Returns what is new in these refs; the index remembers their ends from now on."""
     known = _read_known(db)
     present = {tip.ref for tip in found}
+    vanished = False
     for name, (oid, replica, _) in known.items():
         if name not in present:
             others = [tip for tip in found if tip.replica == replica]
             if oid and not any(tip.oid == oid or is_ancestor(root, oid, tip.oid) for tip in others):
                 if not name.startswith(KEPT) and not _is_absorbed(db, replica):
                     _keep_end(root, replica, oid)
-                raise LogVanished
-            db.execute("DELETE FROM ref WHERE name = ?", (name,))
+                vanished = True  # the others that are gone are kept too, before the index forgets their ends
+            else:
+                db.execute("DELETE FROM ref WHERE name = ?", (name,))
+    if vanished:
+        raise LogVanished
     changed = [tip for tip in found if known.get(tip.ref, ("",))[0] != tip.oid]
     return _Reader(db, root, known, found).read(changed) if changed else []
 

@@ -67,11 +67,14 @@ def check_remote(root: str, remote: str) -> str:
 
 
 def fetch(store: Store, remote: str) -> bool:
-    """Bring in what others pushed. Returns whether anything was new."""
+    """Bring in what others pushed. Returns whether anything was new.
+
+    A log that is gone there is pruned here; its end is kept (`new_commits.py`), and the next push gives it back.
+    """
     root = store.repository.root
     check_remote(root, remote)
     specs = (FETCH.format(remote=remote), f"+{BRANCH_LOG}*:refs/remotes/{remote}/postil/log/*")
-    options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
+    options = ("--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
     said = _retry_while_locked(store, lambda: _run(root, "fetch", *options, remote, *specs))
     if said is not None:
         raise RemoteRefused("fetch", remote, said)

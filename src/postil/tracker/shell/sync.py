@@ -127,7 +127,7 @@ class SyncCommands:
             )
         if sent.healed:
             facts["healed"] = sent.healed
-            note += f"; somebody rewrote a log: {format_count(sent.healed, 'event')} appended again"
+            note += f"; somebody rewrote or deleted a log: {format_count(sent.healed, 'event')} appended again"
         return Done(done=f"Pushed {sent.ref} to {remote}{note}", facts=facts)
 
     @reads(
