@@ -16,6 +16,8 @@ from tests.emulator.server import running
 from tests.emulator.world import DEVELOPER
 from tests.gitlab.http_server import postil as serving
 from tests.gitlab.test_over_http import asked, post
+from tests.inbox.people import Person
+from tests.tracker.groups import Tracker
 
 SOURCE = "def price(cart):\n    return sum(cart)\n\n\ndef total(cart):\n    return price(cart)\n"
 
@@ -90,6 +92,44 @@ def test_an_issue_is_opened_at_gitlab_once_and_remembers_where(shop: Path) -> No
     assert titles.count("Round to cents") == 1
     (comment,) = postil(shop, "issue", "show", created["id"])["comments"]
     assert comment["body"] == f"Opened at GitLab as {opened['where']}"
+
+
+def test_an_issue_with_many_comments_is_opened_at_gitlab_whole_and_once(shop: Path) -> None:
+    text = "\n".join(f"line {number} of a long description" for number in range(900)) + "\nthe end"
+    created = postil(shop, "issue", "create", "Long", "--description", text)
+    emulator = Emulator()
+    with running(emulator) as address:
+        gitlab = {"GITLAB_URL": address, "GITLAB_TOKEN": DEVELOPER}
+        opened = postil(shop, "issue", "gitlab", created["id"], "123", environ=gitlab)
+        iid = opened["target"].rpartition("#")[2]
+        there = postil(shop, "gitlab", "issue", "123", "--issue-iid", iid, environ=gitlab)
+        assert there["description"].endswith("the end")
+        tracker = Tracker(shop)
+        for number in range(21):
+            tracker.tools.comment(created["id"], f"and {number}")
+        assert "already" in postil(shop, "issue", "gitlab", created["id"], "123", status=6, environ=gitlab)
+
+
+def test_a_remark_that_no_comment_can_hold_is_refused_with_advice(shop: Path) -> None:
+    postil(shop, "inbox", "send", "-f", "cart.py", "-l", "2", "-c", "word " * 12_000)
+    said = postil(shop, "inbox", "comment", "1", status=2)
+    assert "60000 characters, a comment has at most 10000" in said
+    assert "postil comments add cart.py 2" in said
+    assert postil(shop, "comments", "list")["comments"] == []
+
+
+def test_an_assistant_is_told_that_a_remark_is_too_long_for_a_comment(person: Person) -> None:
+    person.send("word " * 12_000, "a.txt", "1")
+    with person.assistant("postil", "serve") as assistant:
+        answer = assistant.ask("tools/call", {"name": "comment_from_message", "arguments": {"id": 1}})
+    assert answer["error"]["code"] == -32602
+    assert "too long" in answer["error"]["message"]
+    assert "add_comment" in answer["error"]["data"]["suggestion"]
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Person:
+    return Person(tmp_path)
 
 
 def test_a_caller_with_a_token_of_their_own_needs_none_of_the_servers(shop: Path, tmp_path: Path) -> None:

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 from msgspec import Meta
 
+from postil.comments.model import LONGEST_TEXT
 from postil.comments.operations.answers import CommentNow
 from postil.comments.operations.by_id import Shown as ShownComment
 from postil.comments.operations.contract import Added
 from postil.core.answer import Answer
-from postil.core.failure import Conflict, NotFound
+from postil.core.failure import Conflict, InvalidArguments, NotFound
 from postil.core.operation import EVERYTHING, Operation, writes
 from postil.gitlab.operations.answers import Created
+from postil.inbox.answers import Printed
 from postil.inbox.answers import Shown as ShownMessage
 from postil.tracker.operations.answers import Shown as ShownIssue
 from postil.tracker.operations.write_answers import Created as CreatedIssue
+from postil.tracker.shell.tables import ShownInFull
 
 KEPT = "Kept as comment "
 TRACKED = "Tracked as issue "
@@ -46,6 +50,10 @@ class AlreadyPromoted(Conflict):
     """The step was taken before; nothing was made a second time."""
 
 
+class TooLong(InvalidArguments):
+    """What it would become cannot hold its words."""
+
+
 class PromotionFlows:
     """The steps between the parts."""
 
@@ -55,7 +63,12 @@ class PromotionFlows:
     @writes("comment_from_message", thing=EVERYTHING, shell="inbox comment", positional=("id",))
     def comment_from_message(self, id: Annotated[int, Meta(ge=1, description="the message's number")]) -> Promoted:
         """Keep a message as a comment anchored to its code"""
-        message: ShownMessage = self._run("inbox_show", id=id)
+        message: ShownMessage | Printed = self._run("inbox_show", id=id)
+        if isinstance(message, Printed):  # an assistant gets a long one in pieces
+            raise TooLong(
+                f"Message #{id} is too long for this call; a comment has at most {LONGEST_TEXT} characters",
+                advice="Say the essence with add_comment; or a person runs `postil inbox comment`",
+            )
         _refuse_repeat(f"Message #{id}", KEPT, (reply.text for reply in message.replies))
         line = message.anchor.line if message.anchor is not None else message.line
         if not message.file or not line:
@@ -65,6 +78,11 @@ class PromotionFlows:
                 id=id,
             )
         first = int(line.partition("-")[0])
+        if len(message.comment) > LONGEST_TEXT:
+            raise TooLong(
+                f"Message #{id} has {len(message.comment)} characters, a comment has at most {LONGEST_TEXT}",
+                advice=f"Say the essence: postil comments add {message.file} {first} TEXT",
+            )
         tag = TAGS[message.kind]
         added: Added = self._run(
             "add_comment", filePath=message.file, line=first, text=message.comment, tag=tag, author="user"
@@ -96,18 +114,24 @@ class PromotionFlows:
     async def gitlab_issue_from_issue(
         self,
         id: Annotated[str, Meta(description="the issue's id or its beginning")],
-        project_id: Annotated[int | str, Meta(description="GitLab project: id or path")],
+        project_id: Annotated[int | str, Meta(description="GitLab project; default: the remote's")] | None = None,
     ) -> Promoted:
         """Open a GitLab issue for an issue kept in git"""
-        issue: ShownIssue = await asyncio.to_thread(self._run, "git_mile_show", entity="issue", id=id)
+        issue = await asyncio.to_thread(self._read_issue, id)
         _refuse_repeat(f"Issue {issue.id[:8]}", OPENED, (comment.body for comment in issue.comments))
         labels = list(issue.labels) or None
         opened: Created = await self._operation("create_issue").run(
             project_id=project_id, title=issue.title, description=issue.description, labels=labels
         )
-        address = opened.web_url or f"#{opened.iid} of {project_id}"
+        address = opened.web_url or f"#{opened.iid} of {project_id or 'the project'}"
         await asyncio.to_thread(self._run, "git_mile_comment", id=issue.id, body=f"{OPENED}{address}")
         return Promoted(f"Issue {issue.id[:8]}", f"GitLab issue #{opened.iid}", address)
+
+    def _read_issue(self, id: str) -> ShownIssue:
+        """Returns an issue with its whole description and every comment, which an answer to an assistant may cut."""
+        found: ShownIssue = self._run("git_mile_show", entity="issue", id=id, limit_comments=0)
+        whole: ShownInFull = self._operation("git_mile_show").run(id=found.id, in_full=True, limit_comments=sys.maxsize)
+        return whole.shown
 
     def _run(self, name: str, /, **arguments: object) -> Any:
         """Run another part's operation as if it had been called; what is not offered is unknown here too."""
