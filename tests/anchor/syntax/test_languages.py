@@ -197,7 +197,7 @@ def test_a_parser_works_in_slices_until_its_cpu_time_is_over(monkeypatch: pytest
 
 def test_a_parser_is_stopped_when_the_process_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(languages, "MOST_GROWTH", 5000)
-    stuck, sizes = Stuck(), iter([100, 100, 5100, 5101])
+    stuck, sizes = Stuck(), iter([100, 100, 100, 5100, 5101])
     monkeypatch.setattr(languages, "_parser", lambda language, seconds: stuck)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     monkeypatch.setattr(languages, "_memory", lambda: next(sizes))
     assert languages._try_parse(b"", "python", 60.0) is None  # pyright: ignore[reportPrivateUsage]

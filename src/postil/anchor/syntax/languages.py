@@ -194,7 +194,8 @@ def _is_dear(data: bytes, language: str) -> bool:
 
 def _try_parse(data: bytes, language: str, seconds: float) -> Tree | None:
     """Returns the tree, or None where that takes more CPU than these seconds or more memory than MOST_GROWTH."""
-    parser, until, most, slices = _parser(language, SLICE), time.thread_time() + seconds, 0, 0
+    parser, until, slices = _parser(language, SLICE), time.thread_time() + seconds, 0
+    most = _memory() + min(MOST_GROWTH, GROWTH + BYTE_GROWTH * len(data))  # one slice may take much
     passed = time.monotonic() + seconds  # before it the CPU's clock, which takes ten times as long to read, says no
     while True:
         try:
@@ -203,11 +204,8 @@ def _try_parse(data: bytes, language: str, seconds: float) -> Tree | None:
             slices += 1
         if time.monotonic() >= passed and time.thread_time() >= until:
             return None
-        if slices % LOOK_EVERY == 0:
-            size = _memory()
-            most = most or size + min(MOST_GROWTH, GROWTH + BYTE_GROWTH * len(data))
-            if size > most:
-                return None
+        if slices % LOOK_EVERY == 0 and _memory() > most:
+            return None
 
 
 def _memory() -> int:
