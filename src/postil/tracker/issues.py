@@ -161,7 +161,7 @@ class Issues:
                 f"`{given[:64]}` is not an id", advice="An id is a UUID or the beginning of one, as lists show it"
             )
         other = find_by_prefix(self.store.index, text, None, 1)
-        advice = f"{other[0].id[:8]} is {_with_article(other[0].kind)}" if other else ""
+        advice = f"{other[0].id[:8]} is {_with_article(other[0].kind)}" if other else self._find_deleted(text)
         raise NoSuchEntity((kind or "entity").capitalize(), given, advice)
 
     def list_page(
@@ -390,6 +390,12 @@ class Issues:
         if len(rows) > 1:
             raise AmbiguousId(given, rows)
         return rows[0] if rows else ""
+
+    def _find_deleted(self, prefix: str) -> str:
+        """Returns what to do where an id is that of something deleted, else nothing."""
+        sql = "SELECT id FROM log WHERE id >= ? AND id < ? LIMIT 2"
+        rows = self.store.index.query(sql, (prefix, prefix + "g")) if len(prefix) >= _SHORTEST_HASH else []
+        return f"It was deleted: `git mile delete {rows[0][0][:8]} --undo` brings it back" if len(rows) == 1 else ""
 
     def _find_titled(self, title: str) -> list[str]:
         """Returns the milestones of this title, a few at most."""

@@ -67,6 +67,22 @@ def test_bash_completes_an_id_without_its_description(repository: Path) -> None:
     assert done.stdout == f"{made['id']}\n"
 
 
+def test_bash_lists_ids_with_what_they_name(repository: Path) -> None:
+    for title in ("A door", "A window"):
+        run("postil", "issue", "create", title, cwd=repository)
+    script = 'eval "$(postil completion bash)"; COMP_WORDS=(git mile show ""); COMP_CWORD=3; COMP_TYPE=63; _git_mile;'
+    script += 'printf "%s\\n" "${COMPREPLY[@]}"'
+    path = f"{BIN}:{os.environ['PATH']}"
+    words = ["bash", "-c", script]
+    done = subprocess.run(words, cwd=repository, env={**os.environ, "PATH": path}, capture_output=True, text=True)
+    assert sorted(line.partition("  ")[2] for line in done.stdout.splitlines()) == ["A door", "A window"]
+
+
+def test_the_values_of_an_argument_without_a_flag_are_offered(repository: Path) -> None:
+    said = run("postil", "complete-words", "issue", "link", "1234", "b", cwd=repository).stdout
+    assert said.split() == ["blocked-by", "blocks"]
+
+
 def complete(repository: Path, *words: str, program: str = "postil") -> dict[str, str]:
     done = run(program, "complete-words", *words, cwd=repository)
     return dict(line.split("\t") for line in done.stdout.splitlines() if "\t" in line)

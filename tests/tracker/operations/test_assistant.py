@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from postil.tracker.failures import ClaimLost
+from postil.tracker.failures import ClaimLost, InvalidParams
 from postil.tracker.operations.answers import MilestoneCounts
 from tests.tracker.groups import Clock, Tracker
 from tests.tracker.programs import answered, run, said
@@ -248,3 +248,27 @@ def test_what_is_called_idempotent_writes_nothing_the_second_time(
         written.append(sum(len(Tracker(repository).issues.refresh().events(each)) for each in (one, two)))
     assert written[0] > 2
     assert written[1] == written[0]
+
+
+def test_a_link_may_be_told_from_its_other_end(tracker: Tracker):
+    first, second = tracker.tools.create("First").id, tracker.tools.create("Second").id
+    assert tracker.tools.link(second, "blocked-by", first).changed == ["linked blocked-by"]
+    assert [(one.type, one.id) for one in tracker.show("issue", second).links or ()] == [("blocked-by", first)]
+    assert tracker.tools.link(first, "blocks", second).changed == []
+    assert tracker.tools.link(second, "blocked-by", first, remove=True).changed == ["unlinked blocked-by"]
+    tracker.tools.link(first, "child", second)
+    assert [(one.type, one.id) for one in tracker.show("issue", second).links or ()] == [("parent", first)]
+
+
+def test_closing_says_what_is_not_done(tracker: Tracker):
+    epic = tracker.tools.create("Epic", description="- [x] one\n- [ ] two").id
+    tracker.tools.link(tracker.tools.create("Part").id, "parent", epic)
+    assert tracker.tools.close(epic).changed == ["status closed", "1 sub-issue still open", "1 of 2 criteria not done"]
+
+
+def test_what_was_deleted_is_said_to_be(tracker: Tracker):
+    id_ = tracker.tools.create("T").id
+    tracker.history.delete(id_)
+    with pytest.raises(InvalidParams) as refused:
+        tracker.issues.find(id_[:8])
+    assert refused.value.advice == f"It was deleted: `git mile delete {id_[:8]} --undo` brings it back"

@@ -67,3 +67,10 @@ def test_a_time_is_told_as_an_age(seconds: int, said: str):
     assert format_age(format_moment(now - datetime.timedelta(seconds=seconds)), now) == said
     assert format_age("9999-12-31T00:00:00.000Z", now).startswith("9999")
     assert format_age("\x1bnonsense", now) == "\\x1bnonsense"
+
+
+def test_a_plan_is_read_in_a_table(repository: Path):
+    said(repository, "create", "issue", "Soon", "--priority", "high", "--type", "bug")
+    said(repository, "create", "issue", "Some day")
+    table = said(repository, "list", "issue", "--format", "raw", "--columns", "title,priority,type", "--sort", "title")
+    assert table.splitlines() == ["Some day\t\t", "Soon\thigh\tbug"]

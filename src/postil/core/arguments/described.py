@@ -38,7 +38,7 @@ MEANINGS = {
     "options": "how the export looks",
     "priority": "how urgent it is; none takes it off",
     "release": "give it back instead",
-    "remove": "take off instead, or labels to take off",
+    "remove": "labels to take off",
     "remove_labels": "labels to take off",
     "reopen": "open it again instead",
     "signature": "git signature, Name <address>",

@@ -56,7 +56,7 @@ def split_globals(words: list[str]) -> tuple[Globals, list[str]]:
         import sys
 
         if not os.path.isdir(folder):
-            raise InvalidArguments(f"{folder} is not a folder", advice="Give -C an existing folder")
+            raise InvalidArguments(f"{folder} is not a folder", advice="Name an existing folder")
         sys.argv[0] = os.path.abspath(sys.argv[0])  # our own name counts from where we were started
         os.chdir(folder)  # relative paths in the other words count from there, as with git -C
     return Globals("", config, no_input, flags), rest

@@ -23,7 +23,8 @@ SCRIPTS = {
 _postil_complete() {
     local IFS=$'\\n'
     COMPREPLY=($(postil complete-words "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
-    COMPREPLY=("${COMPREPLY[@]%%$'\\t'*}")
+    if [[ ${#COMPREPLY[@]} -gt 1 && $COMP_TYPE = 63 ]]; then COMPREPLY=("${COMPREPLY[@]/$'\\t'/  }")
+    else COMPREPLY=("${COMPREPLY[@]%%$'\\t'*}"); fi
 }
 complete -o default -F _postil_complete postil
 """,
@@ -54,7 +55,8 @@ _git_mile() {
     local IFS=$'\\n' first=1
     [ "${COMP_WORDS[0]}" = git ] && first=2
     COMPREPLY=($(git-mile complete-words "${COMP_WORDS[@]:first:COMP_CWORD-first+1}" 2>/dev/null))
-    COMPREPLY=("${COMPREPLY[@]%%$'\\t'*}")
+    if [[ ${#COMPREPLY[@]} -gt 1 && $COMP_TYPE = 63 ]]; then COMPREPLY=("${COMPREPLY[@]/$'\\t'/  }")
+    else COMPREPLY=("${COMPREPLY[@]%%$'\\t'*}"); fi
 }
 complete -o default -F _git_mile git-mile
 """,
@@ -81,7 +83,8 @@ complete -c git-mile -f -a '(__git_mile_complete)'
 complete -c git -n '__fish_seen_subcommand_from mile' -f -a '(__git_mile_complete)'
 """,
 }
-"""Git's own completion calls `_git_mile` for `git mile`."""
+"""Git's own completion calls `_git_mile` for `git mile`. Bash tells by 63 that it only lists what there is: what a
+value is may then stand beside it, and is not put into the line."""
 _PLAIN = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.:@/+-]*\Z")
 """Bash puts a value into the line as it is: only one that is a word and nothing else is offered, whoever chose it."""
 WIDTH = 60
@@ -173,5 +176,9 @@ def _of_command(entry: OperationEntry, words: list[str]) -> list[str]:
     if previous is not None and previous.get("type") != "boolean":
         one: Schema = previous.get("items", previous)
         return [str(value) for value in one.get("enum", [])]
+    if len(words) < len(entry.positional) and not any(word.startswith("-") for word in words):
+        values = fields[entry.positional[len(words)]].get("enum", [])
+        if values:
+            return [str(value) for value in values]
     write = ["--idempotency-key"] if entry.effect != "reads" else []
     return [*(flag for flag in flags if flag.startswith("--")), *COMMON, *write]

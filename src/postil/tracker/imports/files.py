@@ -221,5 +221,6 @@ def _decode(line: str, number: int, kind: type[_Struct]) -> _Struct:
         return msgspec.json.decode(line, type=kind)
     except (msgspec.DecodeError, RecursionError) as fault:
         raise InvalidParams(
-            f"Line {number} cannot be read: {fault}", advice="Check that it is the right format"
+            f"Line {number} cannot be read: {fault}",
+            advice="Read are our own export, beads, Backlog.md, JSON of GitHub and GitLab; --source names the format",
         ) from None

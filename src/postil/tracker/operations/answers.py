@@ -241,6 +241,15 @@ def _count_children(links: list[ShownLink]) -> ChildCounts | UnsetType:
     return ChildCounts(len(children), sum(link.status == "closed" for link in children)) if children else UNSET
 
 
+def list_left(shown: Shown) -> list[str]:
+    """Returns what is not done of an issue: how many of its sub-issues and its criteria."""
+    children = shown.children.total - shown.children.closed if shown.children else 0
+    boxes = shown.criteria or []
+    undone = sum(not one.done for one in boxes)
+    left = [f"{children} sub-issue{'s' * (children > 1)} still open"] if children else []
+    return [*left, f"{undone} of {len(boxes)} criteria not done"] if undone else left
+
+
 def bound_shown(shown: Shown, most: int = _MOST_BYTES) -> Shown:
     """Returns an entity that fits into an answer: lists and texts are cut, and it says which."""
     if _measure(shown) <= most:

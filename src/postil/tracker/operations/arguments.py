@@ -10,6 +10,8 @@ from postil.tracker.shell.columns import COLUMNS
 
 EntityKind = Literal["milestone", "issue"]
 Kind = Literal["milestone", "mile", "issue"]
+Priority = Literal["critical", "high", "medium", "low", "none"]
+IssueType = Annotated[Literal["bug", "feature", "task", "chore", "epic", "none"], Meta(description="kind of work")]
 Id = Annotated[str, Meta(description="id or its beginning")]
 Filter = Annotated[
     str, Meta(description='status == "open" and labels contains "x"; (= status open); status:open words')

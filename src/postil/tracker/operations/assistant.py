@@ -18,7 +18,8 @@ from postil.tracker.failures import InvalidParams, ServerError
 from postil.tracker.imports.model import derive_comment_id, derive_entity_id
 from postil.tracker.issues import Issues
 from postil.tracker.model import Entity
-from postil.tracker.operations.arguments import AllowEmpty, Id, Kind, Message, NoEditor, full_kind
+from postil.tracker.operations.answers import list_left
+from postil.tracker.operations.arguments import AllowEmpty, Id, IssueType, Kind, Message, NoEditor, Priority, full_kind
 from postil.tracker.operations.write_answers import (
     Changed,
     CommentAdded,
@@ -38,8 +39,6 @@ from postil.tracker.validation import check_comment, check_key
 from postil.workspace.editing.editor import keep_typed
 
 Status = Literal["draft", "open", "closed"]
-Priority = Literal["critical", "high", "medium", "low", "none"]
-IssueType = Annotated[Literal["bug", "feature", "task", "chore", "epic", "none"], Meta(description="kind of work")]
 Key = Annotated[str, Meta(description="the same key again changes nothing")]
 _WRITER = ("author", "email")
 _NO_FIELDS: dict[str, object] = {
@@ -384,8 +383,11 @@ class AssistantTools:
             if comment.strip():
                 self._issues.comment(tx, entity.id, comment)
                 changed.append("comment")
+        left = list_left(self._issues.show(entity, 0)) if wanted == "closed" and changed else []
         if not in_full:
-            return report_change(self._issues.store.entity(entity.id), changed)
+            return report_change(self._issues.store.entity(entity.id), [*changed, *left])
+        if left:
+            call.current().log("warning", f"{entity.kind} {entity.id[:8]}: {', '.join(left)}")
         if not changed:
             call.current().log("warning", f"{entity.kind} {entity.id} already {wanted}")
         return Changed(id=entity.id, kind=entity.kind, status=wanted, changed=bool(changed))
@@ -459,14 +461,18 @@ class AssistantTools:
     def link(
         self,
         id: Id,
-        type: Literal["blocks", "parent", "related", "duplicate", "discovered-from"],
+        type: Literal["blocks", "blocked-by", "parent", "child", "related", "duplicate", "discovered-from"],
         target: Id,
-        remove: bool = False,
+        remove: Annotated[bool, Meta(description="take it off")] = False,
     ) -> Changed:
         """Link two entities: id blocks target, id has parent target, …"""
+        turned = {"blocked-by": "blocks", "child": "parent"}.get(type)
         with self._issues.transaction() as tx:
             entity = self._issues.find(id)
-            done = self._issues.link(tx, entity, type, target, remove)
+            if turned:  # the same link, told from its other end
+                done = self._issues.link(tx, self._issues.find(target), turned, entity.id, remove)
+            else:
+                done = self._issues.link(tx, entity, type, target, remove)
         return report_change(self._issues.store.entity(entity.id), [f"{'un' * remove}linked {type}"] if done else [])
 
     def _edit_fields(self, entity: Entity) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from postil.core.answer import Answer
 from postil.core.operation import writes
 from postil.tracker.failures import InvalidParams, ServerError
 from postil.tracker.issues import Issues
-from postil.tracker.operations.arguments import EntityKind
+from postil.tracker.operations.arguments import EntityKind, IssueType, Priority
 
 _MOST = 1000
 _NAMED = 20
@@ -27,6 +27,8 @@ class BulkChanged(Answer, frozen=True, kw_only=True):
 
     def for_model(self) -> str:
         """How many, and some of them."""
+        if not self.matched:
+            return "Nothing matches"
         verb = "would change" if self.dry_run else "changed"
         lines = [f"{self.changed} of {self.matched} {verb}"]
         lines += [f"- {one}" for one in self.first]
@@ -48,6 +50,7 @@ class BulkEdit:
         shell="issue edit-all",
         positional=("filter",),
         shell_only=("label", "unlabel", "all"),
+        says="Change everything that a filter finds, in one write; try --dry-run first",
     )
     def edit_all(
         self,
@@ -56,8 +59,8 @@ class BulkEdit:
         status: Literal["draft", "open", "closed"] | None = None,
         milestone: str | None = None,
         due: str | None = None,
-        priority: str | None = None,
-        type: Annotated[str, Meta(description="kind of work")] | None = None,
+        priority: Priority | None = None,
+        type: IssueType | None = None,
         add_labels: tuple[str, ...] = (),
         remove_labels: tuple[str, ...] = (),
         assign: tuple[str, ...] = (),

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 
 from postil.tracker.index.tables import Row
 from postil.tracker.text import align, flatten, format_age
+from postil.tracker.vocabulary import NO_PRIORITY, PRIORITIES
 
 if TYPE_CHECKING:
     import datetime
 
-COLUMNS = ("id", "title", "status", "labels", "comments", "updated", "milestone", "due", "author", "claimed")
+COLUMNS = (
+    "id", "title", "status", "labels", "comments", "updated", "milestone", "due", "author", "claimed",
+    "priority", "type",
+)  # fmt: skip
 DEFAULT_COLUMNS = ("id", "title", "status", "labels", "comments", "updated")
 
 
@@ -83,4 +87,6 @@ def _draw_cells(
             "due": flatten(row.due),
             "author": flatten(row.author.partition(" <")[0]),
             "claimed": flatten(row.claim_who),
+            "priority": PRIORITIES[row.priority] if row.priority < NO_PRIORITY else "",
+            "type": flatten(row.type),
         }

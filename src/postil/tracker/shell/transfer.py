@@ -80,8 +80,11 @@ class TransferCommands:
     def import_(
         self,
         file: Annotated[tuple[str, ...], Meta(description="files to read; - is standard input")] = (),
-        source: Annotated[Source, Meta(description="git-mile and git-bug read this repository's own refs")] = "auto",
-        dry_run: bool = False,
+        source: Annotated[
+            Source,
+            Meta(description="the format, if guessed wrong; git-mile and git-bug read this repository's own refs"),
+        ] = "auto",
+        dry_run: Annotated[bool, Meta(description="say what would be made, and make nothing")] = False,
     ) -> Imported:
         """Import issues from files, or from the refs of git-mile or git-bug; a second time adds nothing"""
         if source in ("git-mile", "git-bug"):
