@@ -22,7 +22,8 @@ from tests.tracker.questions import fill
 
 
 def test_an_export_never_leaves_its_folder(repository: Path, tmp_path: Path):
-    forged(repository, kind="../../up", id_="../" * 12)
+    forged(repository, kind="issue", id_="../" * 12)  # an entity whose name is no id is none
+    forged(repository, kind="../../up")
     forged(repository, kind="/etc/passwd\0")
     out = tmp_path / "deep" / "er" / "out"
     said(repository, "export", "--format", "markdown", "--folder", str(out))
