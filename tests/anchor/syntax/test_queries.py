@@ -27,7 +27,10 @@ def test_a_row_of_very_many_errors_is_not_asked(monkeypatch: pytest.MonkeyPatch)
     assert run_query(query, root, lambda cursor: cursor.captures(root)) is None
 
 
-@pytest.mark.parametrize(("text", "language"), [(DASHES, "python"), ("~\n" * 20_000, "python"), (")" * 30_000, "c")])
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [(DASHES, "python"), ("~\n" * 20_000, "python"), (")" * 30_000, "c"), ("---\n" * 9000, "yaml")],
+)
 def test_rows_that_a_parser_could_make_nothing_of_are_dear(text: str, language: str) -> None:
     assert is_dear(Parser(grammar(language)).parse(text.encode()).root_node)
 

@@ -23,13 +23,14 @@ LARGEST_KEPT = 128 * 1024
 LONGEST_PARSE = 2.0
 # Seconds of CPU after which a text is odd, and for each of its bytes: ordinary files need a tenth of the first.
 QUICK_PARSE, QUICK_BYTE, MOST_QUICK = 0.025, 2e-7, 0.15
-SLICE = 0.005
-"""Seconds after which a parser comes back, so that an ordinary file is hardly ever stopped. It was after a hundred
-steps, at the same places each time; but one that is stopped while it balances its tree makes, one time in a thousand
-or two, a tree that crashes the interpreter when it is walked (py-tree-sitter 0.25.2)."""
-LOOK_EVERY = 1
-"""Slices after which this process looks at its memory, and at its CPU time: where every word makes the parser read to
-the end of the text, one slice of 64 kB takes 60 ms."""
+SLICE = 0.001
+"""Seconds after which a parser comes back, at its next look at the clock. It was at its first look, after a hundred
+steps; but one that is stopped while it balances its tree makes, one time in a thousand or two, a tree that crashes the
+interpreter when it is walked (py-tree-sitter 0.25.2): the fewer stops the better. After 5 ms it is too late: in 8 kB
+that are all errors no look came for 0.4 s and 270 MB."""
+LOOK_EVERY = 4
+"""Slices after which this process looks at its memory. It looks at its CPU time after each: where every word makes the
+parser read to the end of the text, one slice of 64 kB takes 60 ms."""
 GROWTH, BYTE_GROWTH, MOST_GROWTH = 20 << 20, 16, 40 << 20
 """Bytes by which this process may grow while it parses, and for each byte of the text; an ordinary file of 300 kB takes
 5 MB. A parser doubles what it has, so it may be twice as much when it is seen."""
