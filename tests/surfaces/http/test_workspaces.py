@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -14,12 +15,17 @@ from postil.storage.failures import StateAway
 from postil.surfaces.gateway.refused import OutcomeUnknown, Refused, Unavailable
 from postil.surfaces.gateway.visitor import View, Visitor
 from postil.surfaces.http import workspaces as module
-from postil.surfaces.http.forward import MOVED, PeerGone
+from postil.surfaces.http.app import SMALL_BODY, HttpApp
+from postil.surfaces.http.forward import MOVED, SEAL, PeerGone
+from postil.surfaces.http.serve import hosts_for
 from postil.surfaces.http.workspaces import Room, Workspaces
 from postil.wire.protocol import jsonrpc
 from postil.wire.server import UNITED, Face, Server
 from postil.wire.transports.http.asked import Asked
+from postil.wire.transports.http.body import Budget
+from postil.wire.transports.http.fair_share import FairShare
 from tests.core.echo import Echo
+from tests.surfaces.gateway.gateways import gateway_of
 
 pytestmark = pytest.mark.anyio
 
@@ -194,3 +200,40 @@ async def test_another_turn_has_other_endpoints_and_the_end_gives_the_workspace_
     assert [*room.endpoints()] == [after]
     await room.close(0)
     assert room.served.closed  # type: ignore[attr-defined]
+
+
+async def test_who_only_claims_that_a_replica_let_it_in_uses_up_nobodys_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, all_of_them = rooms(server())
+    taken: list[str] = []
+    held: list[str] = []
+    honest = Budget.hold
+
+    async def take(_: FairShare, caller: str) -> None:
+        taken.append(caller)
+
+    def hold(self: Budget, sender: str, *about: Any) -> AbstractContextManager[None]:
+        held.append(sender)
+        return honest(self, sender, *about)
+
+    monkeypatch.setattr(FairShare, "take", take)
+    monkeypatch.setattr(Budget, "hold", hold)
+    app = HttpApp(server(), gateway=gateway_of(), hosts=hosts_for("127.0.0.1", (), ()), workspaces=all_of_them)
+    size = SMALL_BODY + 1
+    headers = {
+        b"host": b"127.0.0.1",
+        b"content-type": b"application/json",
+        b"content-length": b"%d" % size,
+        SEAL: b"1 x",
+    }
+    scope = {"method": "POST", "path": "/w/web/mcp", "scheme": "http", "query_string": b"", "client": ("192.0.2.7", 1)}
+    answered: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b" " * size, "more_body": False}
+
+    async def send(message: Any) -> None:
+        answered.append(message)
+
+    await app({**scope, "headers": [*headers.items()]}, receive, send)
+    assert answered[0]["status"] == 401
+    assert {*taken, *held} == {"address:192.0.2.7"}

@@ -64,3 +64,15 @@ def test_settings_that_only_the_users_own_git_obeys_are_named(folder: Path) -> N
     assert "\x1b" not in finding.seen
     (folder / ".git" / "config").write_text("[core")
     assert "not looked for" in asked.settings_are_used().seen
+
+
+@pytest.mark.parametrize("content", [b"[bad\n", b"[x]\n" + b"\ty = 1\n" * 200_000])
+def test_a_config_that_cannot_be_read_hides_neither_itself_nor_git(
+    folder: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / ".git" / "config").write_bytes(content)
+    monkeypatch.chdir(folder)
+    asked = WorkspaceChecks(workspace(folder))
+    assert asked.git_is_recent().seen.startswith("git ")
+    assert asked.git_is_recent().fix != "Install git and put it on PATH"
+    assert "cannot be read" in asked.settings_are_used().seen

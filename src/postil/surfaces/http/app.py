@@ -86,6 +86,8 @@ class HttpApp:
         self._routes = routes or {}
         self._everyone = Caller(surface="http")
         self._bodies = http_body.Budget(limits.BODIES, limits.BODIES_OF_ONE)
+        self._handed_on = http_body.Budget(limits.BODIES, limits.BODIES_OF_ONE)
+        """For what comes with a seal: whose it is, is known when it is read. So nobody's own share is used up by it."""
         self._fair = FairShare()
         self._closing = False
         self._log = log
@@ -217,9 +219,10 @@ class HttpApp:
         """Serve what another replica let in and handed on: only its credential is looked at again."""
         gateway, method = self._gateway, scope["method"]
         assert gateway is not None
-        asked = _ask(scope, headers, self._everyone, receive, send)
+        sender = f"address:{(scope.get('client') or ('',))[0]}"
+        asked = _ask(scope, headers, Caller(sender, surface="http"), receive, send)
         with suppress(Refused, http_body.TooLarge):  # before the seal is seen to be right, nothing is told
-            await (self._body(asked) if method == "POST" else asyncio.sleep(0))
+            await (self._body(asked, self._handed_on) if method == "POST" else asyncio.sleep(0))
         try:
             is_forwarded = workspaces.is_forwarded(method, scope["path"], asked)
             visitor = await gateway.identify(headers) if is_forwarded else None
@@ -328,7 +331,7 @@ class HttpApp:
         else:
             await endpoint.post(asked, incoming)
 
-    async def _body(self, asked: Asked) -> bytes:
+    async def _body(self, asked: Asked, budget: http_body.Budget | None = None) -> bytes:
         if not http_headers.is_json(asked.headers):
             raise Refused(415, "The body must be application/json", codes.INVALID_REQUEST)
         announced = asked.headers.get(b"content-length", b"")
@@ -336,7 +339,7 @@ class HttpApp:
             asked.body = await http_body.read_body(asked.receive, asked.headers, LARGEST_BODY)
             return asked.body
         try:
-            with self._bodies.hold(asked.caller.principal, asked.headers, LARGEST_BODY):
+            with (budget or self._bodies).hold(asked.caller.principal, asked.headers, LARGEST_BODY):
                 receive = self._in_turns(asked)
                 asked.body = await http_body.read_body(receive, asked.headers, LARGEST_BODY)
                 await self._fair.take(asked.caller.principal)

@@ -13,7 +13,7 @@ from postil.core.failure import Failure
 from postil.core.group import Finding, check
 from postil.core.operation import destroys
 from postil.workspace.disk import read_regular
-from postil.workspace.failures import NoRepository, printable
+from postil.workspace.failures import DamagedConfig, NoRepository, printable
 from postil.workspace.files import find_leftovers, remove_leftovers
 from postil.workspace.git import git_lines, read_git_version
 from postil.workspace.git_config import LARGEST, keep_allowed, parse_config
@@ -39,7 +39,7 @@ class WorkspaceChecks:
     @check("git")
     def git_is_recent(self) -> Finding:
         """Whether git is there and new enough to keep what it acknowledges."""
-        version = read_git_version(os.getcwd())
+        version = read_git_version(os.sep)  # where no repository stops git
         if not version:
             return Finding("error", "git was not found", "Install git and put it on PATH")
         found = tuple(int(number) for number in version.split(".")[:2] if number.isdigit())
@@ -141,8 +141,10 @@ class Leftovers:
 def list_unused(repository: Repository) -> list[str]:
     """Returns the names of the repository's settings that git is not told of, sorted. Raises DamagedConfig."""
     file = os.path.join(repository.common_dir, "config")
-    text = (read_regular(file, LARGEST) or b"").decode("utf-8", "surrogateescape")
-    settings = [*parse_config(text, file)]
+    content = read_regular(file, LARGEST)
+    if content is None and os.path.lexists(file):
+        raise DamagedConfig(file)
+    settings = [*parse_config((content or b"").decode("utf-8", "surrogateescape"), file)]
     used = set(keep_allowed(settings, file))
     return sorted({".".join(filter(None, each[:3])) for each in settings if each not in used})
 
