@@ -197,3 +197,23 @@ def test_a_comment_moved_on_both_sides_is_in_one_place_whichever_side_is_ours(tm
         places.add(found.line)
     assert len(places) == 1
     assert places < {20, 25}
+
+
+def test_the_marker_of_the_other_side_is_taken_whole_though_ours_begins_its_name() -> None:
+    def at(line: int, verified: str) -> bytes:
+        return document(comment("c_1", "said", line=line, ghostMarkerId=f"gm_{line}")).replace(
+            b'"lastVerified": "2026-01-01', b'"lastVerified": "%s' % verified.encode()
+        )
+
+    merged = merge_sidecars("a.py", at(3, "2026-01-01"), at(1, "2026-01-02"), at(12, "2026-01-03"))
+    assert (read(merged)["c_1"]["ghostMarkerId"], read(merged)["c_1"]["line"]) == ("gm_12", 12)
+
+
+def test_a_comment_of_the_other_side_that_names_no_line_is_taken_to_its_markers() -> None:
+    theirs = document(comment("c_1", "base"), comment("c_4", "theirs"))
+    value = json.loads(theirs)
+    value["comments"][1]["line"] = None
+    merged = merge_sidecars(
+        "a.py", document(comment("c_1", "base")), document(comment("c_1", "base")), as_javascript(value)
+    )
+    assert read(merged)["c_4"]["line"] == 5

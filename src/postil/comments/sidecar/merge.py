@@ -68,7 +68,8 @@ def _moved_there(known: JsonObject, here: Sidecar, mine: JsonObject, there: Side
     if ours == old:
         return other
     verified = {each.id: each.lastVerified for sidecar in (here, there) for each in sidecar.markers}
-    return max((ours, other), key=lambda marker: (verified.get(marker, ""), marker)).replace(ours, "")
+    later = max((ours, other), key=lambda marker: (verified.get(marker, ""), marker))
+    return later if later != ours else ""
 
 
 def merge_comment(base: JsonObject, ours: JsonObject, theirs: JsonObject) -> JsonObject:
@@ -127,7 +128,8 @@ def _take(here: Sidecar, there: Sidecar, comment: str, raw: JsonObject) -> None:
     found = there.comment(comment)
     marker = there.marker_of(found) if found else None
     if marker:
-        here.add({"line": marker.line, **raw}, {**there.raw_marker(marker.id), "commentIds": [comment]})
+        line: JsonObject = {} if isinstance(raw.get("line"), int) else {"line": marker.line}
+        here.add({"line": marker.line, **raw, **line}, {**there.raw_marker(marker.id), "commentIds": [comment]})
     else:
         here.add_bare(raw)
 
