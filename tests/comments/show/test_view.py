@@ -39,3 +39,9 @@ def test_only_what_is_near_is_shown_when_asked() -> None:
     assert "row 13" in text
     assert "row 14" not in text
     assert text.count("⋮") == 1
+
+
+def test_a_row_is_one_line_whatever_stands_in_it() -> None:
+    odd = replace(comment(3), id="c_1\n::error::x", filePath="a\n::error::x.py", text="said\r::error::x", author="a\nb")
+    assert len(show_row(odd, "c_1\n2").splitlines()) == 1
+    assert len(show_line(odd).splitlines()) == 1

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from postil.comments.model import ALL_TAGS, AiMeta, Candidate, Commit, Damage, Located, Reply, Revision, State, Status
-from postil.comments.sidecar.format import strip_tag
+from postil.comments.sidecar.format import on_one_line, strip_tag
 from postil.comments.sidecar.template import fill_template
 from postil.core import call
 from postil.core.answer import Answer
@@ -320,7 +320,7 @@ def show_row(each: CommentNow, name: str) -> str:
     said = first[:80] + ("…" if rest or len(first) > 80 else "")
     replies = f" (+{len(each.replies)})" if each.replies else ""
     who = f"{each.author}, {call.current().tell_moment(each.created)}"
-    return f"{name:>6}  {where}  [{each.tag or 'COMMENT'}]{mark}{status}  {who}: {said}{replies}"
+    return on_one_line(f"{name:>6}  {where}  [{each.tag or 'COMMENT'}]{mark}{status}  {who}: {said}{replies}")
 
 
 def show_line(each: CommentNow) -> str:
@@ -331,4 +331,4 @@ def show_line(each: CommentNow) -> str:
     status = "" if each.status == "open" else f" ({each.status})"
     first, _, rest = strip_tag(each.said, each.tag).partition("\n")
     said = first[:100] + ("…" if rest or len(first) > 100 else "")
-    return f"{where}  {each.tag or 'COMMENT'}{mark}{status}  {said}  {each.id}"
+    return on_one_line(f"{where}  {each.tag or 'COMMENT'}{mark}{status}  {said}  {each.id}")

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct, field
 
 from postil.comments.model import AiMeta, Anchor, Comment, LineNumber, Marker, Param, Reply, Revision, Status
+from postil.comments.sidecar.format import on_one_line
 
 LONGEST_LINE = 2000
 """So much of a line is kept beside its hash: a minified file must not be copied into its sidecar."""
@@ -190,22 +191,22 @@ def read_comments(found: AnyFile, markers: list[Marker]) -> list[Comment]:
 def _read_comment(raw: AnyComment, held_by: list[Marker]) -> Comment:
     # The extension makes a second marker when a marked line is pasted: the comment's own one counts.
     own = next((each for each in held_by if each.id == raw.ghostMarkerId), held_by[0] if held_by else None)
-    created = _on_one_line(raw.created or raw.timestamp or raw.updated or "")
+    created = on_one_line(raw.created or raw.timestamp or raw.updated or "")
     line = max(raw.line or raw.startLine or (own.line if own else 1), 1)
     return Comment(
         id=raw.id,
         text=raw.text,
-        author=_on_one_line(raw.author or "unknown"),
+        author=on_one_line(raw.author or "unknown"),
         created=created,
         updated=raw.updated or created,
-        tag=_on_one_line(raw.tag) if raw.tag else None,
+        tag=on_one_line(raw.tag) if raw.tag else None,
         line=line,
         endLine=max(raw.endLine or 0, 0),
         status=_STATUSES.get(raw.status or "open", "open"),
-        resolvedBy=_on_one_line(raw.resolvedBy or ""),
+        resolvedBy=on_one_line(raw.resolvedBy or ""),
         resolvedAt=raw.resolvedAt or "",
         replies=tuple(
-            Reply(r.id, r.text, _on_one_line(r.author or "unknown"), _on_one_line(r.created or ""))
+            Reply(r.id, r.text, on_one_line(r.author or "unknown"), on_one_line(r.created or ""))
             for r in raw.replies or ()
         ),
         aiMeta=_read_ai_meta(raw.aiMeta),
@@ -213,11 +214,6 @@ def _read_comment(raw: AnyComment, held_by: list[Marker]) -> Comment:
         markerId=own.id if own else "",
         revisions=tuple(Revision(r.text, r.author, r.at) for r in raw.revisions or ()),
     )
-
-
-def _on_one_line(name: str) -> str:
-    """Returns a name as all that show it mean it: what follows a newline would pass for another comment."""
-    return name if name.isprintable() else " ".join(name.splitlines())
 
 
 def read_marker(raw: AnyMarker) -> Marker:
