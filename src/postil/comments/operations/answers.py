@@ -9,12 +9,12 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from postil.comments.model import ALL_TAGS, AiMeta, Candidate, Commit, Damage, Located, Reply, Revision, State, Status
-from postil.comments.sidecar.format import on_one_line, strip_tag
+from postil.comments.sidecar.format import strip_tag
 from postil.comments.sidecar.template import fill_template
 from postil.core import call
 from postil.core.answer import Answer
 from postil.core.content import Block, Document, Embedded, Text
-from postil.core.others.visible import harmless
+from postil.core.others.visible import harmless, on_one_line
 
 LONGEST_CODE = 20_000
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from postil.comments.operations.answers import CommentNow
-from postil.comments.sidecar.format import on_one_line, strip_tag
+from postil.comments.sidecar.format import strip_tag
 from postil.core import call
+from postil.core.others.visible import on_one_line
 
 NEAR = 3
 """Lines of code around a comment or a change that are shown with it."""

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct, field
 
 from postil.comments.model import AiMeta, Anchor, Comment, LineNumber, Marker, Param, Reply, Revision, Status
-from postil.comments.sidecar.format import on_one_line
+from postil.core.others.visible import on_one_line
 
 LONGEST_LINE = 2000
 """So much of a line is kept beside its hash: a minified file must not be copied into its sidecar."""

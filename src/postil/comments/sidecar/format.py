@@ -16,11 +16,6 @@ def is_comment_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def on_one_line(text: str) -> str:
-    """Returns a text without its ends of lines: what follows one would pass for another comment, or for a command."""
-    return text if text.isprintable() else " ".join(text.splitlines())
-
-
 def format_time(moment: datetime) -> str:
     """Returns a moment as JavaScript writes it."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
