@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+from postil.tracker.vocabulary import LINK_TYPES
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -24,7 +26,8 @@ def test_the_man_page_names_commands_that_exist_and_all_of_them():
         word for line in synopsis.splitlines() for word in re.findall(r"(?:mile\\fR |\| ?|\()([a-z][a-z-]*)", line)
     }
     known = commands()
-    kinds = {"issue", "milestone", "parent", "related", "duplicate", "discovered-from", "blocks", "raw", "json", "desc"}
+    links = {*LINK_TYPES, "blocked-by", "child"}
+    kinds = {"issue", "milestone", "raw", "json", "desc", *links}
     assert named - known - kinds - {"none", "mcp-server", "show", "theirs", "manual"} == set()
     assert known - named <= {"gitlab"}
 
