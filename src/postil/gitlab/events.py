@@ -118,27 +118,31 @@ class EventLog:
                 high = middle
         return low + 1
 
-    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
-        """Call `changed` after new events. Returns a function that stops the watch."""
-        last = self._find_last("")
+    def watch(self, changed: Callable[[], None], project: int | None = None) -> Callable[[], None]:
+        """Call `changed` after new events, of one project or of all. Returns a function that stops the watch."""
+        last, _ = self._look_behind("", None)
 
-        def look() -> None:
+        def look() -> None:  # most writes of the state are about other things
             nonlocal last
-            now = self._find_last(last)
-            if now != last:  # most writes of the state are about other things
-                last = now
+            last, is_wanted = self._look_behind(last, project)
+            if is_wanted:
                 changed()
 
         return self._state.on_change(look)
 
-    def _find_last(self, after: str) -> str:
+    def _look_behind(self, after: str, project: int | None) -> tuple[str, bool]:
+        """Returns the last key, and whether an event behind `after` is of this project (None: of any)."""
+        is_wanted = False
         try:
             with self._state.reading() as records:
                 while page := records.range(SPACE, after, 1000):
+                    is_wanted = (
+                        is_wanted or project is None or any(_decode(*each).project_id == project for each in page)
+                    )
                     after = page[-1][0]
         except Failure:  # away or busy: the next change looks again
             pass
-        return after
+        return after, is_wanted
 
 
 def _decode(name: str, value: bytes) -> Delivery:

@@ -75,3 +75,19 @@ async def test_only_new_events_wake_who_watches(connect: Connect) -> None:
     log.keep(delivered("one", "push"))
     assert told == [1]
     stop()
+
+
+async def test_who_watches_a_project_is_not_told_of_another(connect: Connect) -> None:
+    log = EventLog(MemoryState())
+    told: list[int] = []
+    watch = connect(events=log).events.watch_events
+    stop = watch("gitlab://webhooks/events/124", lambda: told.append(124))
+    stop_all = watch("gitlab://webhooks/events", lambda: told.append(0))
+    log.keep(Delivery("a", "push", 123, "username/my-project", 0.0, Raw(b"{}")))
+    assert told == [0]
+    log.keep(Delivery("b", "push", 124, "group/sub/open-tools", 0.0, Raw(b"{}")))
+    assert told == [0, 124, 0]
+    stop()
+    stop_all()
+    with pytest.raises(Failure):
+        watch("gitlab://webhooks/events/../1", lambda: None)

@@ -131,8 +131,10 @@ class EventOperations:
         await self._check_project(_read_number(project_id) if project_id else None)
 
     def watch_events(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
-        """Call `changed` after new events. Returns a function that stops the watch."""
-        return self._log.watch(changed) if self._log is not None else lambda: None
+        """Call `changed` after new events that the address is about. Returns a function that stops the watch."""
+        number = uri.removeprefix(ADDRESS).removeprefix("/")
+        project = _read_number(number) if number else None
+        return self._log.watch(changed, project) if self._log is not None else lambda: None
 
 
 def _read_number(project_id: str) -> int:
