@@ -136,9 +136,7 @@ class EventLog:
         try:
             with self._state.reading() as records:
                 while page := records.range(SPACE, after, 1000):
-                    is_wanted = (
-                        is_wanted or project is None or any(_decode(*each).project_id == project for each in page)
-                    )
+                    is_wanted = is_wanted or any(project in (None, _decode(*each).project_id) for each in page)
                     after = page[-1][0]
         except Failure:  # away or busy: the next change looks again
             pass

@@ -136,6 +136,16 @@ def test_an_expired_token_is_taken_for_the_leeway_and_no_longer(age: float, take
     assert (found is not None) is taken
 
 
+def test_a_subject_that_is_spelt_like_another_s_whole_name_has_not_its_name() -> None:
+    known = identify(tokens(Issuer(pages("k1"))), issued(ISSUER, sub="ann"))
+    assert known
+    assert known.names == {"oauth:ann"}
+    false_ann = identify(tokens(Issuer(pages("k1"))), issued(ISSUER, sub=f"{ISSUER}:ann"))
+    assert false_ann
+    assert not false_ann.names
+    assert false_ann.caller.principal != known.caller.principal
+
+
 def test_the_keys_are_fetched_once_and_again_after_ten_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, issuer = Clock(), Issuer(pages("k1"))
     monkeypatch.setattr(oauth, "time", clock)

@@ -112,7 +112,9 @@ class OAuthTokens:
         if not brought and self._links is not None:
             brought = await self._links.token_of(principal, claims)
         caller = Caller(principal, surface="http", credential=brought)
-        names = frozenset({f"oauth:{subject}"})
+        named = f"oauth:{subject}"
+        is_another = named.startswith(f"oauth:{self._settings.issuer}:")  # spelt like the whole name of somebody else
+        names = frozenset[str]() if is_another else frozenset({named})
         is_member = not self._members.isdisjoint({"*", *names})
         return Visitor(caller, fingerprint(caller.principal), View(is_member), names=names)
 
