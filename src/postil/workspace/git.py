@@ -15,7 +15,7 @@ import msgspec
 from postil.core import limits
 from postil.core.failure import Failure
 from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut, GitTooLarge, OddRepository
-from postil.workspace.hardening import GitMode, prepare
+from postil.workspace.hardening import GitMode, prepare, read_version
 from postil.workspace.repository import Repository
 from postil.workspace.spawn import TooMuchOutput, run
 
@@ -154,12 +154,12 @@ def change_config(repository: Repository, *arguments: str) -> GitResult:
 
 
 def read_git_version(folder: str) -> str:
-    """Return git's version, such as 2.39.5; empty where there is no git."""
+    """Return git's version, such as 2.39.5; empty where there is no git. A damaged repository does not stop it."""
     try:
-        said = try_git(folder, "version")
+        said = read_version(folder)
     except Failure:
         return ""
-    return said.out.decode("utf-8", "replace").strip().removeprefix("git version ").partition(" ")[0]
+    return said.strip().removeprefix("git version ").partition(" ")[0]
 
 
 def _verb(arguments: tuple[str, ...]) -> str:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from postil.core import limits
-from postil.core.failure import InvalidArguments
+from postil.core.failure import Failure, InvalidArguments
 from postil.workspace.disk import open_regular
 from postil.workspace.failures import GitMissing
 from postil.workspace.git_folder import AskUser, check_trusted, find_git_folder, find_served_folder
@@ -182,7 +182,22 @@ def read_sudo_user() -> int:
     return int(given) if re.fullmatch(r"\d{1,9}", given) else -1
 
 
-# The user's own settings, and pushing to another folder of this machine
+# What no repository has a say in: git's version, and the user's own settings. Pushing to another folder of this machine
+
+
+def read_version(folder: str) -> str:
+    """Returns what git says of its version, whatever is wrong with the repository around a folder. Raises GitMissing.
+
+    It is the git that works in that repository: none of a folder inside of it.
+    """
+    try:
+        where = locate(folder)
+        root = "" if where is None else where.root
+    except Failure:
+        root = os.path.realpath(folder)
+    program, path = _find_program(os.environ.get("PATH", os.defpath), root)
+    clean = _clean(network=False) | {"PATH": path, "GIT_DIR": _NOWHERE}
+    return run([program, "-C", "/", "version"], clean, b"", timeout=60)[1].decode("utf-8", "replace")
 
 
 def _read_user_setting(program: str, path: str, key: str) -> list[str]:

@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 
 import postil.comments.sidecar
+from postil.core.others import visible
 
 FOLDER = Path(postil.comments.sidecar.__file__).parent
 IMPURE = {"time", "random", "secrets", "uuid", "os", "io", "subprocess", "socket", "threading", "sqlite3", "tempfile"}
 _PARTS = ("core", "workspace", "comments.clock", "comments.storage", "comments.source_tree")
 OURS = tuple(f"postil.{name}" for name in _PARTS)
+PURE = "postil.core.others.visible"
+"""Texts in, texts out, as here."""
 
 
 def imported(path: Path) -> set[str]:
@@ -29,7 +32,17 @@ def imported(path: Path) -> set[str]:
 def test_it_imports_no_clock_no_chance_and_no_files(path: Path) -> None:
     names = imported(path)
     assert not {name.partition(".")[0] for name in names} & IMPURE
-    assert not [name for name in names if name.startswith(OURS)]
+    assert not [name for name in names if name.startswith(OURS) and not name.startswith(PURE)]
+
+
+def test_what_it_may_import_of_the_core_is_pure_too() -> None:
+    assert imported(Path(visible.__file__)) <= {
+        "__future__",
+        "__future__.annotations",
+        "re",
+        "typing",
+        "typing.Literal",
+    }
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)

@@ -1,5 +1,6 @@
 """What the doctor asks of the workspace."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -71,8 +72,12 @@ def test_a_config_that_cannot_be_read_hides_neither_itself_nor_git(
     folder: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / ".git" / "config").write_bytes(content)
+    (folder / "git").write_text(f"#!/bin/sh\ntouch {folder}/ran\n")
+    (folder / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     monkeypatch.chdir(folder)
     asked = WorkspaceChecks(workspace(folder))
     assert asked.git_is_recent().seen.startswith("git ")
     assert asked.git_is_recent().fix != "Install git and put it on PATH"
     assert "cannot be read" in asked.settings_are_used().seen
+    assert not (folder / "ran").exists(), "a git of the repository was asked"

@@ -39,7 +39,7 @@ class WorkspaceChecks:
     @check("git")
     def git_is_recent(self) -> Finding:
         """Whether git is there and new enough to keep what it acknowledges."""
-        version = read_git_version(os.sep)  # where no repository stops git
+        version = read_git_version(os.getcwd())
         if not version:
             return Finding("error", "git was not found", "Install git and put it on PATH")
         found = tuple(int(number) for number in version.split(".")[:2] if number.isdigit())

@@ -32,7 +32,7 @@ class Overview:
     def info(self) -> WorkspaceInfo:
         """Where this server works: repository root, branch, parts that are on, versions"""
         root, branch = self._find_place()
-        versions = Versions(__version__, platform.python_version(), read_git_version(os.sep))
+        versions = Versions(__version__, platform.python_version(), read_git_version(os.getcwd()))
         return WorkspaceInfo(root, branch, list(self._workspace.parts()), versions)
 
     @reads("workspace_status", thing=EVERYTHING, title="Status", shell="status", toolset="extra")
