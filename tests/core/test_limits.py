@@ -61,7 +61,7 @@ def test_the_table_is_changed_knowingly() -> None:
         "LINES": 500_000, "BACKUP_LINE": 32 * mib, "BACKUP": 16_384 * mib, "IMPORT": 512 * mib,
         "CONFIG": mib, "REFS": 64 * mib,
         "LOG_SEGMENT": 8 * mib, "LOG_OBJECT": 12 * mib, "LOG_TAIL": 64 * mib, "LOG_SEGMENTS": 100_000,
-        "HELD": 40 * mib, "HERE": 131_072, "LINES_HERE": 10_000,
+        "HELD": 40 * mib, "HERE": 131_072, "COMMENTS_HERE": 524_288, "LINES_HERE": 10_000,
         "FILE": 16 * mib, "SETTINGS": 262_144, "SMALL_FILE": mib, "STANDARD_INPUT": 64 * mib,
     }  # fmt: skip
 

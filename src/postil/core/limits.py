@@ -77,7 +77,9 @@ LINES: Final = 500_000
 HELD: Final = 40 * MIB
 """A source file as it is held: its characters, up to four bytes each, and its lines."""
 HERE: Final = 128 * KIB
-"""A source or a sidecar that the server compares itself; larger ones are left to a worker."""
+"""A source that the server compares itself; larger ones are left to a worker."""
+COMMENTS_HERE: Final = 512 * KIB
+"""The sidecar of such a source: some 400 comments. A worker takes longer to start than they take to be placed."""
 LINES_HERE: Final = 10_000
 """Lines of such a source: comparing takes a kilobyte or two for each."""
 SETTINGS: Final = 256 * KIB

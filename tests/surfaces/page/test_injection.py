@@ -120,7 +120,7 @@ def test_no_field_of_any_record_runs(browser: Browser, tmp_path: Path) -> None:
 
 def scroll_through(page: Page) -> None:
     """Let every part come that comes when it is scrolled to."""
-    while page.locator("[data-lazy]").count():
-        left = page.locator("[data-lazy]").count()
-        page.locator("[data-lazy]").first.scroll_into_view_if_needed()
+    while left := page.locator("[data-lazy]").count():
+        # In one step: a part may come, and its place go, while it is scrolled to.
+        page.evaluate("() => document.querySelector('[data-lazy]')?.scrollIntoView()")
         expect(page.locator("[data-lazy]")).not_to_have_count(left)

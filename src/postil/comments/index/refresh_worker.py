@@ -112,7 +112,7 @@ def _make_job(
 
 def _is_large(tree: SourceTree, path: str) -> bool:
     """Whether a file or its comments are too large to be compared by this process."""
-    return tree.size(path) > limits.HERE or tree.size(path + SUFFIX) > limits.HERE
+    return tree.size(path) > limits.HERE or tree.size(path + SUFFIX) > limits.COMMENTS_HERE
 
 
 def read_apart(reader: CommentReader, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
