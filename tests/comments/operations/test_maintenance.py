@@ -150,14 +150,7 @@ def test_setting_up_git_can_be_undone(tmp_path: Path) -> None:
 
 def test_a_conflicted_sidecar_is_restored_from_both_sides(tmp_path: Path) -> None:
     comments = workspace(tmp_path, **{"a.py": SOURCE})
-    comments.add("a.py", 1, "base", "NOTE")
-    commit(tmp_path, "base")
-    git(tmp_path, "checkout", "-q", "-b", "other")
-    comments.add("a.py", 1, "theirs", "NOTE")
-    commit(tmp_path, "theirs")
-    git(tmp_path, "checkout", "-q", "main")
-    comments.add("a.py", 1, "ours", "NOTE")
-    commit(tmp_path, "ours")
+    make_branches(tmp_path, comments)
     assert subprocess.run(["git", "merge", "-q", "other"], cwd=tmp_path, capture_output=True).returncode == 1
     conflicted = sidecar(tmp_path, "a.py")
     (fault,) = comments.maintenance.check_files(fix=True).faults
