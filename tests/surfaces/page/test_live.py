@@ -42,6 +42,62 @@ def test_what_is_typed_stays_while_others_write(browser: Browser, served: Served
         expect(page.locator("#m1 .replies li").last).to_contain_text("half a thought")
 
 
+SLOW_ANSWERS = """
+    const asks = window.fetch;
+    window.answers = new Promise((go) => { window.answer = go; });
+    window.fetch = async (address, options) => {
+        const made = await asks(address, options);
+        if (options?.method === "POST") await window.answers;
+        return made;
+    };
+"""
+"""What a form sends is done and shown before its answer arrives, until `answer()` is called."""
+
+
+def test_a_remark_that_is_shown_before_it_is_answered_takes_no_more_keys(browser: Browser, served: ServedPage) -> None:
+    with browse(browser, served) as page:
+        page.add_init_script(SLOW_ANSWERS)
+        page.goto(served.base + "/changes")
+        wait_until_live(page)
+        page.locator("tr[id='greet.py:R2'] td.num").last.click()
+        page.keyboard.type("why?")
+        page.keyboard.press("Control+Enter")
+        expect(page.locator("article.thread")).to_have_count(1)
+        expect(page.locator(".form-row textarea[name=comment]")).to_have_value("why?")
+        page.keyboard.press("s")
+        expect(page.locator("article .state")).to_have_text("queued")
+        page.evaluate("answer()")
+        expect(page.locator(".form-row")).to_have_count(0)
+        expect(page.locator("article")).to_contain_text("why?")
+
+
+def test_a_remark_that_was_not_taken_can_be_typed_on(browser: Browser, served: ServedPage) -> None:
+    with browse(browser, served, "/changes") as page:
+        wait_until_live(page)
+        page.locator("tr[id='greet.py:R2'] td.num").last.click()
+        page.keyboard.type("why")
+        served.stop()
+        page.keyboard.press("Control+Enter")
+        expect(page.locator("#says .fault")).to_contain_text("what you typed is still here")
+        page.keyboard.type("?")
+        expect(page.locator(".form-row textarea[name=comment]")).to_have_value("why?")
+
+
+def test_what_is_typed_before_a_reply_is_answered_stays(browser: Browser, served: ServedPage) -> None:
+    send(served, "-f", "greet.py", "-l", "2", "-c", "first")
+    with browse(browser, served) as page:
+        page.add_init_script(SLOW_ANSWERS)
+        page.goto(served.base + "/inbox")
+        wait_until_live(page)
+        page.locator("#m1 summary[data-key=r]").click()
+        page.keyboard.type("one")
+        page.keyboard.press("Control+Enter")
+        expect(page.locator("#m1 .replies li").last).to_contain_text("one")
+        page.keyboard.type(" two")
+        page.evaluate("answer()")
+        expect(page.locator("#reply1 textarea")).to_have_value(" two")
+
+
 def test_a_remark_in_progress_stays_with_its_line_when_the_file_changes(browser: Browser, served: ServedPage) -> None:
     with browse(browser, served, "/changes") as page:
         wait_until_live(page)

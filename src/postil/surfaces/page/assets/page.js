@@ -231,25 +231,31 @@
   };
 
   // -- forms -----------------------------------------------------------------------------------------------------------
+  // A form that goes away takes no more keys; one that stays keeps what is typed in it meanwhile.
   const send = async (form, button) => {
     if (form.dataset.sending) return;
     form.dataset.sending = "1";
+    const kept = form.closest("[data-keep]"), areas = all("textarea", form), sent = areas.map((area) => area.value);
+    const hold = (held) => { if (kept) areas.forEach((area) => { area.readOnly = held; }); };
+    hold(true);
+    if (kept && kept.contains(document.activeElement)) current?.focus({preventScroll: true});
+    const giveBack = (text) => { say(text, true); hold(false); if (kept && (document.activeElement === current || document.activeElement === document.body)) areas[0].focus(); };
     const fields = new URLSearchParams(new FormData(form));
     if (button && button.name) fields.append(button.name, button.value);
     try {
       const answer = await fetch(form.action, {method: "POST", body: fields, headers: SCRIPT, credentials: "same-origin"});
       const text = await answer.text();
-      if (!answer.ok) { say(text, true); return; }
+      if (!answer.ok) { giveBack(text); return; }
       say(text);
-      const kept = form.closest("[data-keep]");
-      if (kept) { forget(kept); kept.remove(); } else { form.reset(); all("textarea", form).forEach((area) => { area.value = area.defaultValue; }); }
+      const since = areas.map((area, at) => area.value.startsWith(sent[at]) ? area.value.slice(sent[at].length) : area.value);
+      if (kept) { forget(kept); kept.remove(); } else { form.reset(); areas.forEach((area, at) => { area.value = since[at] || area.defaultValue; }); }
       const act = form.closest("details.act");
       if (act) { act.open = false; act.closest("[data-stop]")?.focus({preventScroll: true}); }
       if (form.dataset.go !== undefined) { location.href = answer.headers.get("X-Postil-Address") || location.href; return; }
       const region = form.closest("[data-live]") || one("main [data-live]");
       if (region) { all("[data-loaded]", region).forEach((node) => { node.dataset.stale = ""; }); refresh(region); } else location.reload();
     } catch (fault) {
-      say("The server is away: what you typed is still here.", true);
+      giveBack("The server is away: what you typed is still here.");
     } finally { delete form.dataset.sending; }
   };
   document.addEventListener("submit", (event) => {
