@@ -107,6 +107,7 @@ def test_a_review_from_the_diff_to_the_resolved_remark(browser: Browser, served:
         page.locator(".form-row button[value=draft]").click()
         expect(page.locator("article.thread")).to_have_count(1)
         expect(page.locator("article .state")).to_have_text("draft")
+        expect(page.locator(".form-row")).to_have_count(0)
         page.keyboard.press("j")
         page.locator("tr[id='new.txt:R1'] td.num").last.click()
         page.keyboard.press("Escape")
