@@ -67,7 +67,7 @@ class Talk:
 
     async def until(self, wanted: Callable[[Any], bool]) -> Any:
         """The first frame that fits, waiting for it if need be."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(15):
             while True:
                 for frame in self.frames:
                     if wanted(frame):
@@ -77,7 +77,7 @@ class Talk:
 
     async def eventually(self, claim: Callable[[], object]) -> None:
         """Wait until a claim holds that no frame announces."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(15):
             while not claim():  # noqa: ASYNC110 - what happens in a thread sets no event here
                 await asyncio.sleep(0.001)
 

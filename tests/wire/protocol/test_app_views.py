@@ -8,8 +8,15 @@ from typing import Any
 import pytest
 
 from postil.contracts import CONTRACTS
-from postil.wire.protocol.app_views import DATA, EXTENSION, MIME_TYPE, knows_views
+from postil.core import call
+from postil.core.operation import reads, writes
+from postil.core.registry import Registry
+from postil.core.resource import resource
+from postil.wire.protocol.app_views import DATA, EXTENSION, LARGEST, MIME_TYPE, knows_views
+from postil.wire.server import UNITED, Face, Server
+from tests.core.echo import Echoed
 from tests.inbox.people import Assistant, Person
+from tests.wire.talk import Talk
 
 VIEWS = {"ui://postil/conversation", "ui://postil/review", "ui://postil/board", "ui://postil/burndown"}
 UI = {"extensions": {EXTENSION: {"mimeTypes": [MIME_TYPE]}}}
@@ -93,3 +100,88 @@ def test_a_view_that_is_not_offered_is_not_named(person: Person) -> None:
         assert "person_reply" not in {tool["name"] for tool in assistant.ask("tools/list")["result"]["tools"]}
         refused = assistant.ask("tools/call", {"name": "person_reply", "arguments": {"id": 1, "text": "forged"}})
         assert "Unknown tool: person_reply" in refused["error"]["message"]
+
+
+class Board:
+    """A part with one tool that has a view, one that has none, and the view."""
+
+    @reads("board_show")
+    def show(self) -> Echoed:
+        """Show the board"""
+        return Echoed("a card", 1)
+
+    @writes("board_add")
+    def add(self, text: str) -> str:
+        """Add a card"""
+        return f"{text}, for a person: {call.current().person}"
+
+    @reads("board_huge")
+    def huge(self) -> Echoed:
+        """Show far too much"""
+        return Echoed("x" * LARGEST, 1)
+
+    @reads("board_name")
+    def name(self) -> str:
+        """Show the name"""
+        return "Board"
+
+    @resource("ui://board", name="Board", mime_type=MIME_TYPE)
+    def view(self) -> str:
+        """The view"""
+        return "<html>"
+
+
+VIEWED = dict.fromkeys(("board_show", "board_huge", "board_name"), "ui://board") | {"board_add": "ui://elsewhere"}
+
+
+async def board(**capabilities: Any) -> Talk:
+    face = Face("board", "1", UNITED, views=VIEWED, person_tools={"person_add": "board_add", "person_gone": "gone"})
+    talk = Talk(Server(Registry.of([("board", Board())]), face))
+    await talk.initialize("2025-11-25", **capabilities)
+    return talk
+
+
+@pytest.mark.anyio
+async def test_tools_name_their_views_to_clients_that_show_them() -> None:
+    tools = {tool["name"]: tool for tool in (await (await board(**UI)).ask("tools/list"))["result"]["tools"]}
+    assert tools["board_show"]["_meta"] == {"ui": {"resourceUri": "ui://board"}}
+    assert "_meta" not in tools["board_add"], "its view is not offered"
+    assert tools["person_add"]["_meta"] == {"ui": {"visibility": ["app"]}}
+    assert "person_gone" not in tools
+
+
+@pytest.mark.anyio
+async def test_a_view_gets_the_data_of_a_result_unless_it_is_too_much_or_no_object() -> None:
+    talk = await board(**UI)
+    assert (await talk.call("board_show"))["result"]["_meta"][DATA] == {"text": "a card", "times": 1}
+    for name in ("board_huge", "board_name", "board_add"):
+        result = (await talk.call(name, {"text": "x"} if name == "board_add" else {}))["result"]
+        assert DATA not in result.get("_meta", {}), name
+
+
+@pytest.mark.anyio
+async def test_a_view_calls_for_the_person_and_the_model_does_not() -> None:
+    talk = await board(**UI)
+    for name, for_person in (("person_add", True), ("board_add", False)):
+        (block,) = (await talk.call(name, {"text": "x"}))["result"]["content"]
+        assert block["text"] == f"x, for a person: {for_person}"
+    assert "Unknown tool" in (await talk.call("person_gone", {"text": "x"}))["error"]["message"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("capabilities", [{}, {"extensions": {}}])
+async def test_a_client_without_views_has_neither_their_tools_nor_their_data(capabilities: Any) -> None:
+    talk = await board(**capabilities)
+    tools = {tool["name"]: tool for tool in (await talk.ask("tools/list"))["result"]["tools"]}
+    assert {*tools} == {"board_show", "board_add", "board_huge", "board_name"}
+    assert "_meta" not in tools["board_show"]
+    assert DATA not in (await talk.call("board_show"))["result"].get("_meta", {})
+    assert "Unknown tool" in (await talk.call("person_add", {"text": "x"}))["error"]["message"]
+
+
+@pytest.mark.anyio
+async def test_a_request_without_a_session_says_itself_that_it_shows_views() -> None:
+    talk = await board()
+    for declared, count in ((UI, 5), ({}, 4)):
+        meta = {"io.modelcontextprotocol/clientCapabilities": declared}
+        assert len((await talk.stateless("tools/list", **meta))["result"]["tools"]) == count

@@ -171,3 +171,29 @@ def test_a_frame_of_very_many_values_is_refused_before_it_is_decoded(inner: byte
 def test_code_in_a_text_is_no_structure() -> None:
     code = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "x", "params": {"a": ['x["y"] = {}\n' * 100_000, [1]]}})
     assert isinstance(parse(code.encode()), Request)
+
+
+@pytest.mark.parametrize(
+    ("inner", "taken"),
+    [
+        (b"[" + b'"",' * (jsonrpc.MOST_STRINGS - 7) + b"1]", True),
+        (b"[" + b'"",' * (jsonrpc.MOST_STRINGS - 6) + b"1]", False),
+        (b"[" * 61 + b'"%s"' % (b"x" * 5000) + b"]" * 61, True),
+        (b"[" * 64 + b'"%s"' % (b"x" * 5000) + b"]" * 64, False),
+    ],
+)
+def test_a_frame_is_refused_from_its_bound_on(inner: bytes, taken: bool) -> None:
+    assert isinstance(parse(BEFORE + inner + b"}}"), Request) is taken
+
+
+def test_a_large_refused_frame_is_not_read_whole_for_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(text: str, **_: object) -> None:
+        raise AssertionError(len(text))
+
+    monkeypatch.setattr(json, "loads", read)
+    assert jsonrpc.find_id(b'{"id":7,"a":%s}' % LONG) == 7
+
+
+@pytest.mark.parametrize("frame", [b'["id":7,', b'["id":7,"a"}'])
+def test_what_is_no_object_has_no_id(frame: bytes) -> None:
+    assert jsonrpc.find_id(frame) is None

@@ -53,3 +53,12 @@ def test_a_state_belongs_to_one_caller_asking_exactly_this() -> None:
     assert bind(*ask) == bind("local", "tools/call", "greet", {"b": 2, "a": 1})
     others = [("other", *ask[1:]), (ask[0], "prompts/get", *ask[2:]), (*ask[:2], "x", ask[3]), (*ask[:3], {"a": 1})]
     assert bind(*ask) not in [bind(*other) for other in others]
+
+
+def test_a_state_of_just_the_longest_is_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = seal({"name": {"value": 1}}, "mine", SECRET)
+    monkeypatch.setattr(request_state, "LONGEST", len(state))
+    assert unseal(state, "mine", SECRET) == {"name": {"value": 1}}
+    monkeypatch.setattr(request_state, "LONGEST", len(state) - 1)
+    with pytest.raises(ProtocolFailure):
+        unseal(state, "mine", SECRET)

@@ -10,11 +10,12 @@ import pytest
 from postil.core.call import Question
 from postil.core.failure import Failure
 from postil.core.registry import Registry
+from postil.wire.protocol import jsonrpc
 from postil.wire.protocol.events import Answered, Bug, Cancelled, Reply, Work
 from postil.wire.protocol.face import UNITED, Face, Profile
 from postil.wire.protocol.session import IN_FLIGHT, Agreed, Session
 from tests.core.echo import Echo
-from tests.wire.talk import Talk
+from tests.wire.talk import META, Talk
 
 pytestmark = pytest.mark.anyio
 
@@ -250,3 +251,38 @@ def test_a_second_handshake_begins_anew() -> None:
     assert session.log_level is None
     listed = read(session.receive(request("prompts/list", 4))[0])["result"]["prompts"]
     assert all("description" in each for each in listed)  # not the draft's shape
+
+
+@pytest.mark.parametrize(
+    ("frame", "direct", "works"),
+    [
+        (request("tools/call", 1, name="count"), False, True),
+        (request("subscriptions/listen", 1), False, True),
+        (request("ping", 1), False, False),
+        (request("count", 1), False, False),
+        (request("count", 1), True, True),
+        (b"[" + request("ping", 1) + b"]", False, True),
+        (note("notifications/cancelled", requestId=1), True, False),
+    ],
+)
+def test_only_what_the_protocol_cannot_answer_itself_is_work(frame: bytes, direct: bool, works: bool) -> None:
+    assert alone(direct=direct).makes_work(jsonrpc.parse(frame)) is works
+
+
+def test_who_has_not_spoken_yet_speaks_no_draft() -> None:
+    assert alone().save(()) == Agreed("2024-11-05", False, {})
+
+
+def test_only_the_first_answer_without_a_session_introduces_the_server_to_people() -> None:
+    face = Face("echo", "1", UNITED, title="The Echo")
+    session = Session(Profile(face, Registry.of([("echo", Echo())]), lambda: b"s" * 32))
+    for method, title in (("server/discover", "The Echo"), ("tools/list", None)):
+        answer = read(*session.receive(request(method, 1, _meta=META)))["result"]
+        assert answer["_meta"]["io.modelcontextprotocol/serverInfo"].get("title") == title
+
+
+def test_advice_in_an_error_object_names_tools_too() -> None:
+    session = alone()
+    work = started(session, request("tools/call", 1, name="count"))
+    refused = read(session.fail(work, Failure("Too loud", advice="Use `postil echo say`")))
+    assert refused["error"]["data"]["suggestion"] == "Use `echo`"

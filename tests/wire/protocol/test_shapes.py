@@ -9,11 +9,14 @@ import pytest
 from msgspec import Raw, structs
 
 from postil.core.answer import Answer
-from postil.core.catalogue import OperationEntry
+from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
+from postil.core.content import Document, Text
 from postil.core.failure import NotFound
 from postil.core.operation import reads, writes
+from postil.core.others.framing import OTHERS
 from postil.core.registry import Registry
 from postil.wire.protocol import shapes
+from postil.wire.protocol.eras.era import HANDSHAKE
 from postil.wire.server import UNITED, Face, Server
 from tests.wire.talk import Talk
 
@@ -238,3 +241,69 @@ async def test_nothing_is_sent_twice(contract: bool) -> None:
             "message": "It cannot be",
             "data": {"path": "a"},
         }
+
+
+class Books(Answer, frozen=True):
+    """Some books, as JSON."""
+
+    titles: list[str]
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "is_json"),
+    [
+        (Books(["one"]), '{"titles":["one"]}', True),
+        (Said("words", asked=False), '{"titles":["one"]}', True),
+        ("", '{"titles":["one"]}', True),
+        ("", '{"titles":["one"]', False),
+        ("", '"titles":["one"]}', False),
+        ("", "{words}", False),
+        (Said("words", asked=False), "{words}", False),
+    ],
+)
+def test_words_are_framed_and_json_says_of_itself_who_wrote_in_it(value: object, text: str, is_json: bool) -> None:
+    (framed,) = shapes.envelop(value, [Text(text)], "books", OTHERS)
+    assert isinstance(framed, Text)
+    assert (framed.text == f'{text[:-1]},"untrusted":true}}') is is_json
+    assert framed.text.startswith("[books: ") is not is_json
+    if is_json:
+        assert shapes.envelop(value, [Text(text)], "books", "text by us") == [Text(text)]
+
+
+def test_only_a_json_document_is_marked() -> None:
+    for document in (
+        Document("x://y", "text/plain", text="{}"),
+        Document("x://y", "application/json", blob="e30="),
+        Document("x://y", "text/plain", blob="e30="),
+    ):
+        assert shapes.mark_document(document) is document
+    marked = shapes.mark_document(Document("x://y", "application/json", text="{}"))
+    assert marked.text == '{"untrusted":true}'
+
+
+@pytest.mark.parametrize("value", [Books(["one\u2028two"]), {"titles": ["one\u2028two"]}])
+def test_a_line_break_of_unicode_breaks_no_result(value: object) -> None:
+    (block,) = shapes.make_blocks(value, HANDSHAKE["2025-11-25"])
+    assert isinstance(block, Text)
+    assert json.loads(block.text) == {"titles": ["one\ntwo"]}
+
+
+@pytest.mark.parametrize(("text", "shown"), [("a\x07b", "ab"), ("a\n\tb", "a\n\tb"), ("a&b", "a&b"), ("a b", "a b")])
+def test_nothing_invisible_reaches_a_model(text: str, shown: str) -> None:
+    assert shapes.make_blocks(text, HANDSHAKE["2025-11-25"]) == [Text(shown)]
+
+
+def test_prompts_and_resources_are_described_with_what_they_are_for() -> None:
+    era = HANDSHAKE["2025-11-25"]
+    assert shapes.describe_prompt(PromptEntry("say_it", "part", "group", "say", "Say it"), era)["title"] == "Say it"
+    titled = PromptEntry("say_it", "part", "group", "say", "Say it", title="Speak")
+    assert shapes.describe_prompt(titled, era)["title"] == "Speak"
+    entry = ResourceEntry("x://y", "name", "part", "group", "read", description="What it is")
+    assert shapes.describe_resource(entry, era)["description"] == "What it is"
+    assert "description" not in shapes.describe_resource(structs.replace(entry, description=""), era)
+
+
+async def test_structured_content_says_that_others_may_have_written_in_it() -> None:
+    talk = Talk()
+    await talk.initialize("2025-11-25")
+    assert (await talk.call("echo", {"text": "a"}))["result"]["_meta"]["postil/untrusted"] is True

@@ -20,6 +20,7 @@ from postil.wire.runtime.pool import (
     RECENT,
     WAITING_OF_PRINCIPAL,
     Pool,
+    RecentCallers,
     Share,
 )
 from postil.wire.server import UNITED, Face, Server
@@ -274,3 +275,49 @@ async def test_of_callers_who_have_ended_nothing_is_kept() -> None:
         await pool.run((f"caller-{number}", f"connection-{number}"), lambda: None)
     assert pool.at_work == 0
     assert not vars(pool)["_taken"], "it would grow with every caller there ever was"
+
+
+async def test_a_caller_counts_as_recent_until_its_time_is_over() -> None:
+    now = [0.0]
+    callers = RecentCallers(lambda: now[0])
+    callers.note("ada")
+    now[0] += RECENT
+    assert not callers.is_alone("mallory")
+    now[0] += 1
+    assert callers.is_alone("mallory")
+
+
+async def test_of_many_callers_the_last_two_are_remembered() -> None:
+    callers = RecentCallers(lambda: 0.0)
+    for name in ("ada", "bob", "ada", "eve"):
+        callers.note(name)
+    assert {*vars(callers)["_called"]} == {"ada", "eve"}
+
+
+async def test_threads_that_wait_are_bounded_for_all_together() -> None:
+    pool, gate = Pool(most=40, of_principal=40, of_connection=40), Gate()
+
+    def wait(share: Share) -> int:
+        with pool.waiting(share):
+            return gate.pass_through()
+
+    shares = [mine("a", f"caller {number}") for number in range(MOST_WAITING + 1)]
+    tasks = [asyncio.create_task(pool.run(share, wait, share)) for share in shares]
+    await until(lambda: gate.inside == MOST_WAITING + 1)
+    assert pool.at_work == 1
+    gate.opened.set()
+    await asyncio.gather(*tasks)
+    assert pool.at_work == 0
+    assert not vars(pool)["_waiting"], "it would grow with every caller there ever was"
+
+
+async def test_what_cannot_be_begun_holds_no_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = Pool()
+
+    def refuse(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(vars(pool)["_executor"], "submit", refuse)
+    with pytest.raises(RuntimeError):
+        await pool.run(mine(), lambda: "never")
+    assert pool.at_work == 0

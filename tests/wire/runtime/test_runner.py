@@ -11,6 +11,9 @@ import pytest
 from postil.core import call
 from postil.core.call import Question
 from postil.core.failure import Failure
+from postil.core.operation import reads
+from postil.core.registry import Registry
+from postil.wire.server import UNITED, Face, Server
 from tests.wire.talk import Talk
 
 pytestmark = pytest.mark.anyio
@@ -141,7 +144,32 @@ async def test_work_is_finished_no_longer_than_the_longest_or_until_it_is_stoppe
 
 async def test_after_its_last_word_a_client_is_asked_nothing() -> None:
     talk = Talk()
+    await talk.initialize(roots={})
     stop: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     await talk.runner.finish(0.0, 0.0, stop)
-    with pytest.raises(Failure, match="cannot be asked"):
+    with pytest.raises(Failure, match="has ended its input"):
         await talk.runner.ask(Question("roots/list"), talk.out)
+
+
+class Fickle:
+    """An operation that ends as if it had been given up."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    @reads("vanish")
+    async def vanish(self) -> str:
+        """Promise an answer, and give oneself up"""
+        call.current().when_delivered(lambda: self.heard.append("confirmed"), lambda: self.heard.append("lost"))
+        raise asyncio.CancelledError
+
+
+async def test_an_answer_that_never_came_was_not_delivered() -> None:
+    part = Fickle()
+    talk = Talk(Server(Registry.of([("fickle", part)]), Face("fickle", "1", UNITED)))
+    talk.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "vanish"}})
+    await talk.eventually(lambda: not talk.runner.running)
+    await talk.ask("ping")
+    await talk.eventually(lambda: part.heard)
+    assert part.heard == ["lost"]
+    assert [frame["id"] for frame in talk.frames] == [1000]

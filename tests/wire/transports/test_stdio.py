@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 import pytest
 
+from postil.core.registry import Registry
 from postil.wire.protocol.session import IN_FLIGHT
+from postil.wire.server import UNITED, Face, Server
+from postil.wire.transports import stdio, waiting
+from postil.wire.transports.stdio import StdioConnection
+from postil.wire.transports.timeouts import Timeouts
+from tests.core.echo import Echo
 
 ROOT = Path(__file__).parents[3]
 SERVER = [sys.executable, "-m", "tests.wire.echo_server"]
@@ -280,3 +287,154 @@ def test_the_end_of_input_is_heard_while_requests_wait(start: Callable[..., Any]
     process.stdin.close()
     assert len(read(process, 5)) == 5
     assert process.wait(30) == 0
+
+
+# ----- the same inside this process ----------------------------------------------------------------------------------
+
+
+class Inside:
+    """A connection on two pipes of this process."""
+
+    def __init__(self, timeouts: Timeouts | None = None) -> None:
+        self.part = Echo()
+        source, self._sink = os.pipe()
+        self._source, sink = os.pipe()
+        os.set_blocking(self._source, False)
+        self._ends = [source, self._sink, self._source, sink]
+        server = Server(Registry.of([("echo", self.part)]), Face("echo", "1", UNITED))
+        self.connection = StdioConnection(server, source, sink, timeouts)
+        self.running = asyncio.ensure_future(self.connection.run())
+        self._read = b""
+
+    def send(self, *frames: bytes) -> None:
+        for frame in frames:
+            os.write(self._sink, frame)
+
+    def end_input(self) -> None:
+        self._ends.remove(self._sink)
+        os.close(self._sink)
+
+    async def answers(self, count: int) -> list[Any]:
+        """So many answers, in the order of their ids."""
+        async with asyncio.timeout(30):
+            while self._read.count(b"\n") < count:
+                await asyncio.sleep(0.001)
+                try:
+                    self._read += os.read(self._source, 1 << 16)
+                except BlockingIOError:
+                    pass
+        lines = self._read.split(b"\n")
+        self._read = b"\n".join(lines[count:])
+        return sorted((msgspec.json.decode(line) for line in lines[:count]), key=lambda each: str(each["id"]))
+
+    async def until(self, claim: Callable[[], object]) -> None:
+        async with asyncio.timeout(30):
+            while not claim():  # noqa: ASYNC110 - nothing announces it
+                await asyncio.sleep(0.001)
+
+    async def status(self) -> int:
+        return await asyncio.wait_for(self.running, 30)
+
+    async def close(self) -> None:
+        self.running.cancel()
+        await asyncio.wait([self.running])
+        for end in self._ends:
+            os.close(end)
+
+
+@pytest.fixture
+async def inside() -> AsyncIterator[Callable[..., Inside]]:
+    made: list[Inside] = []
+
+    def make(timeouts: Timeouts | None = None) -> Inside:
+        made.append(Inside(timeouts))
+        return made[-1]
+
+    yield make
+    for each in made:
+        await each.close()
+
+
+@pytest.mark.anyio
+async def test_what_was_asked_is_answered_and_the_end_of_input_is_the_end(inside: Callable[..., Inside]) -> None:
+    client = inside()
+    client.send(call(1), b"x\n", call(2)[:-1])
+    assert (await client.answers(2))[1]["error"]["code"] == -32700
+    client.end_input()
+    assert (await client.answers(1))[0]["id"] == 2, "a last line without its end"
+    assert await client.status() == 0
+
+
+@pytest.mark.anyio
+async def test_behind_a_shutdown_nothing_is_answered(inside: Callable[..., Inside]) -> None:
+    client = inside()
+    client.send(b'{"jsonrpc":"2.0","id":1,"method":"shutdown"}\n' + call(2))
+    assert await client.status() == 0
+    assert [answer["id"] for answer in await client.answers(1)] == [1]
+    assert client.part.count == 0
+
+
+@pytest.mark.anyio
+async def test_requests_for_which_no_room_comes_are_refused_and_the_next_are_served(
+    inside: Callable[..., Inside], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "STALL", 0.01)
+    monkeypatch.setattr(waiting, "MOST", 2)
+    monkeypatch.setattr(stdio, "IN_FLIGHT", 1)
+    client = inside()
+    client.send(call(1, "sleep"), call(2), call(3), call(4))
+    assert [(each["id"], each["error"]["code"]) for each in await client.answers(3)] == [
+        (number, -32000) for number in (2, 3, 4)
+    ]
+    client.send(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n')
+    await client.until(lambda: not client.connection.runner.running)
+    client.send(call(5))
+    assert "result" in (await client.answers(1))[0]
+    client.end_input()
+    assert await client.status() == 0
+
+
+@pytest.mark.anyio
+async def test_a_request_that_waits_is_served_when_a_call_ends(
+    inside: Callable[..., Inside], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "STALL", 3600.0)
+    monkeypatch.setattr(stdio, "IN_FLIGHT", 1)
+    monkeypatch.setattr("postil.wire.runtime.runner.IN_FLIGHT", 1)
+    client = inside()
+    client.send(*(call(number) for number in range(1, 10)))
+    assert [each["id"] for each in await client.answers(9)] == [*range(1, 10)]
+    client.end_input()
+    assert await client.status() == 0
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("timeouts", "speaks", "status", "said"),
+    [
+        (Timeouts(handshake=0.01, level="info"), False, 1, "error: no client introduced itself within 0.01 s"),
+        (Timeouts(handshake=3600, idle=0.01, level="info"), True, 0, "info: no request for 0.01 s"),
+        (Timeouts(idle=0.01, level="info"), True, 0, "info: no request for 0.01 s"),
+    ],
+)
+async def test_a_silent_client_is_given_up_in_words(
+    inside: Callable[..., Inside],
+    capsys: pytest.CaptureFixture[str],
+    timeouts: Timeouts,
+    speaks: bool,
+    status: int,
+    said: str,
+) -> None:
+    client = inside(timeouts)
+    if speaks:
+        client.send(call(1))
+    assert await client.status() == status
+    assert capsys.readouterr().err.splitlines() == ["info: serving on stdin and stdout", said]
+
+
+@pytest.mark.anyio
+async def test_a_client_that_waits_for_its_answer_is_not_silent(inside: Callable[..., Inside]) -> None:
+    client = inside(Timeouts(idle=0.01))
+    client.send(call(1, "sleep", seconds=0.2))
+    assert [each["id"] for each in await client.answers(1)] == [1]
+    assert await client.status() == 0

@@ -78,3 +78,58 @@ async def test_a_client_that_is_served_is_read_no_further_and_loses_nothing(monk
     assert [kept.take() for _ in range(4)] == [asked(number) for number in range(4)]
     assert not kept.is_full
     assert refused.ids == []
+
+
+async def test_reading_stops_when_too_many_or_too_much_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "MOST", 3)
+    monkeypatch.setattr(waiting, "MOST_BYTES", 100)
+    for sizes in ([1, 1, 1], [50, 50]):
+        kept = Waiting(Refusals().refuse, lambda: True)
+        for number, size in enumerate(sizes):
+            assert not kept.is_full
+            kept.add(asked(number), size)
+        assert kept.is_full
+        kept.take()
+        assert not kept.is_full
+        kept.add(asked(9), sizes[0])
+        assert kept.is_full
+        kept.give_up(9)
+        assert not kept.is_full
+        kept.give_up(9)
+        kept.add([jsonrpc.Request(7, "ping", {})], sizes[0])
+        kept.give_up(7)
+        assert kept.is_full, "a batch waits until all of it is given up"
+
+
+async def test_refused_requests_leave_their_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "STALL", 0.01)
+    monkeypatch.setattr(waiting, "MOST_BYTES", 20)
+    refused = Refusals()
+    kept = Waiting(refused.refuse, lambda: True)
+    kept.add(asked(1), 20)
+    await asyncio.wait_for(refused.came.wait(), 20)
+    kept.tell_room()
+    kept.add(asked(2), 19)
+    assert refused.ids == [1], "a call has ended: there is hope again"
+    assert not kept.is_full
+
+
+async def test_while_refusals_cannot_be_written_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "STALL", 0.01)
+    refused = Refusals()
+    looked = asyncio.Event()
+
+    def can_refuse() -> bool:
+        looked.set()
+        return refused.can
+
+    refused.can = False
+    kept = Waiting(refused.refuse, can_refuse)
+    kept.add(asked(1), 10)
+    for _ in range(2):
+        await asyncio.wait_for(looked.wait(), 20)
+        looked.clear()
+    assert refused.ids == []
+    refused.can = True
+    await asyncio.wait_for(refused.came.wait(), 20)
+    assert refused.ids == [1]

@@ -31,9 +31,7 @@ LARGEST = 512 * 1024
 
 
 def shows_views(session: Session, request: Request, era: Era) -> bool:
-    """Returns whether this client shows views of ours."""
-    if not session.profile.face.views:
-        return False
+    """Returns whether this client shows views."""
     capabilities: object = session.capabilities
     if era.stateless:
         meta = request.params.get("_meta")

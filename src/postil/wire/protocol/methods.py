@@ -103,7 +103,7 @@ def _position(cursor: object, count: int) -> int:
     try:
         start = int(base64.urlsafe_b64decode(cast(str, cursor)))
     except (ValueError, TypeError):
-        start = -1
+        start = 0
     if not 0 < start < count:
         raise InvalidArguments("Invalid cursor", advice="Use the nextCursor of the page before", path="cursor")
     return start

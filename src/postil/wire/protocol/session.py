@@ -193,7 +193,6 @@ class Session:
 
     def give_up(self, work: Work) -> Reply | None:
         """End a request without an answer. Returns the answer of its batch where that waited for this one alone."""
-        work.cancelled = True
         return self._end(work, None)
 
     def require_input(self, work: Work, questions: Mapping[str, Question]) -> Reply | None:

@@ -12,6 +12,7 @@ import pytest
 from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.wire.transports.http import event_log
 from postil.wire.transports.http.event_log import Budget, SessionLogs, StreamLog
+from postil.wire.transports.http.sse import ReplyStream
 from tests.surfaces.gateway.gateways import Named, gateway_of
 from tests.wire.http_client import BOTH, Connection, Running, request, running
 
@@ -198,3 +199,114 @@ def test_what_all_streams_keep_is_counted_together_and_the_oldest_is_forgotten()
     assert len(first.after(0)) == 1
     second.add(b"x" * 60)
     assert (first.after(0), len(second.after(0))) == ([], 1)
+
+
+# ----- one log without a connection -----------------------------------------------------------------------------------
+
+
+def log_of(*frames: bytes) -> StreamLog:
+    log = StreamLog("s", is_call=True, changed=lambda _log, _change: None)
+    for frame in frames:
+        log.add(frame)
+    return log
+
+
+def numbers(events: bytes | list[bytes]) -> list[str]:
+    joined = events if isinstance(events, bytes) else b"".join(events)
+    return [line.removeprefix("id: s.") for line in joined.decode().splitlines() if line.startswith("id: ")]
+
+
+def test_the_events_behind_a_place_are_those_that_were_not_seen() -> None:
+    log = log_of(b"1", b"2", b"3")
+    assert numbers(log.after(1)) == ["2", "3"]
+    assert log.after(3) == []
+    assert log.end(b"4").startswith(b"id: s.4\n")
+    assert log.end(b"5") == b"", "nothing follows the end"
+    assert log.count == 4
+
+
+def test_the_bytes_of_one_stream_are_bounded_at_their_limit() -> None:
+    half = b"x" * (event_log.MOST_BYTES // 2)
+    log = log_of(half, half)
+    assert log.size == event_log.MOST_BYTES
+    assert len(log.frames) == 2
+    log.add(b"x")
+    assert len(log.frames) == 2
+    assert log.size == len(half) + 1
+
+
+def test_who_comes_back_reads_what_was_missed_and_what_follows() -> None:
+    log = log_of(b"1", b"2")
+    writer, reader, later = (ReplyStream(streams=True, relays=True) for _ in range(3))
+    log.writer = writer
+    log.read_by(reader, 1)
+    assert writer.gone
+    log.add(b"3")
+    assert numbers(reader.take()) == ["2", "3"]
+    assert not reader.over
+    log.read_by(later, 3)
+    assert reader.over, "it has gone"
+    log.end(b"4")
+    assert numbers(later.take()) == ["4"]
+    assert later.over
+
+
+def test_who_comes_back_to_what_has_ended_reads_its_end() -> None:
+    log = log_of(b"1")
+    log.end(b"2")
+    log.writer, reader = ReplyStream(streams=True), ReplyStream(streams=True, relays=True)
+    log.read_by(reader, 1)
+    assert numbers(reader.take()) == ["2"]
+    assert reader.over
+    assert not log.writer.gone
+
+
+def test_who_has_seen_more_than_is_here_yet_is_not_told_it_again() -> None:
+    """Another replica writes the stream, and what was seen may not have arrived."""
+    log, reader = log_of(b'"1"'), ReplyStream(streams=True, relays=True)
+    log.read_by(reader, 2)
+    log.take_over(log_of(b'"1"', b'"2"', b'"3"').save())
+    assert numbers(reader.take()) == ["3"]
+
+
+def test_what_another_replica_wrote_is_taken_over_once() -> None:
+    theirs = log_of(b'"1"', b'"2"')
+    mine = StreamLog("s", is_call=False, changed=lambda _log, _change: None)
+    for _ in range(2):
+        mine.take_over(theirs.save())
+    assert (mine.is_call, mine.count, numbers(mine.after(0))) == (True, 2, ["1", "2"])
+    assert not mine.over
+    theirs.end(b'"3"')
+    mine.take_over(theirs.save())
+    assert (mine.over, numbers(mine.after(2))) == (True, ["3"])
+
+
+def test_a_budget_forgets_the_oldest_when_it_is_passed_and_not_before() -> None:
+    budget = Budget(100)
+    logs = [StreamLog(str(number), is_call=True, changed=budget.count) for number in range(3)]
+    logs[0].add(b"x" * 40)
+    logs[1].add(b"x" * 60)
+    assert [log.size for log in logs] == [40, 60, 0]
+    budget.drop(logs[0])
+    budget.drop(logs[0])
+    logs[2].add(b"x" * 40)
+    assert [log.size for log in logs] == [0, 60, 40]
+    logs[2].add(b"x")
+    assert [log.size for log in logs] == [0, 0, 41]
+    logs[2].add(b"x" * 200)
+    assert logs[2].size == 241, "the only one is kept"
+
+
+@pytest.mark.anyio
+async def test_of_one_session_the_oldest_streams_make_room() -> None:
+    logs = SessionLogs("a", Budget(), None)
+    opened = [logs.open(is_call=True) for _ in range(event_log.MOST_STREAMS + 1)]
+    for log in opened:
+        log.add(b"x")
+    assert [logs.is_here(log) for log in opened] == [False] + [True] * event_log.MOST_STREAMS
+    for place, found in ((0, True), (1, True), (2, False)):
+        assert (await logs.find(f"{opened[-1].name}.{place}") is not None) is found
+    for wrong in (f"{opened[0].name}.0", "x.0", f"{opened[-1].name}.\u0661", f"{opened[-1].name}.x", "x" * 65 + ".1"):
+        assert await logs.find(wrong) is None
+    logs.close()
+    assert not any(logs.is_here(log) for log in opened)

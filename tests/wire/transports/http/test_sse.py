@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -12,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from postil.wire.transports.http.event_log import StreamLog
+from postil.wire.transports.http.sse import MOST_WAITING, ReplyStream
 from tests.wire.http_client import BOTH, META, STATELESS, Connection, Running, process, request, running, until
 
 
@@ -149,3 +152,84 @@ def test_a_signal_gives_calls_in_flight_a_moment() -> None:
         assert time.monotonic() - begun < 5
         assert started.stderr
         assert started.stderr.read() == b""
+
+
+# ----- one stream without a connection --------------------------------------------------------------------------------
+
+
+def event(text: bytes) -> bytes:
+    return b"event: message\ndata: " + text + b"\n\n"
+
+
+def logged() -> tuple[ReplyStream, StreamLog]:
+    stream = ReplyStream(streams=True)
+    stream.log = StreamLog("s", is_call=True, changed=lambda _log, _change: None)
+    return stream, stream.log
+
+
+def test_of_equal_messages_one_waits_and_the_next_is_news_again() -> None:
+    stream = ReplyStream(streams=True)
+    for frame in (b"1", b"2", b"1"):
+        stream.send(frame)
+    assert stream.take() == event(b"1") + event(b"2")
+    stream.send(b"1")
+    assert stream.take() == event(b"1")
+    assert stream.take() == b""
+
+
+def test_a_client_that_reads_slowly_is_held_a_bounded_number_of_messages() -> None:
+    stream = ReplyStream(streams=True)
+    for number in range(MOST_WAITING + 10):
+        stream.send(b"%d" % number)
+    assert len(stream.messages) == MOST_WAITING
+
+
+def test_a_client_that_takes_no_stream_is_held_the_answer_alone() -> None:
+    stream = ReplyStream(streams=False)
+    stream.send(b"1")
+    assert (stream.take(), stream.take_last()) == (b"", b"")
+    stream.answer(b"2", -32000)
+    assert (stream.take_last(), stream.code) == (event(b"2"), -32000)
+
+
+def test_what_a_client_that_left_has_not_heard_is_kept_for_its_return() -> None:
+    stream, log = logged()
+    stream.send(b"1")
+    stream.leave()
+    stream.send(b"2")
+    stream.answer(b"3", 0)
+    stream.leave()
+    assert [kept.splitlines()[2] for kept in log.after(0)] == [b"data: 1", b"data: 2", b"data: 3"]
+    assert log.over
+
+
+@pytest.mark.parametrize("ends", ["answered", "over", "neither"])
+def test_a_stream_that_was_left_ends_when_nothing_follows(ends: str) -> None:
+    stream, log = logged()
+    if ends == "answered":
+        stream.answer(b"1", 0)
+    elif ends == "over":
+        stream.end()
+    assert not log.over, "its client still reads"
+    stream.leave()
+    assert log.over is (ends != "neither")
+    stream.end()
+    assert log.over
+
+
+def test_an_event_that_is_read_again_is_sent_as_it_was() -> None:
+    stream = ReplyStream(streams=True, relays=True)
+    stream.relay(b"id: s.1\ndata: 1\n\n")
+    assert stream.take() == b"id: s.1\ndata: 1\n\n"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("act", ["answer", "send", "relay", "end", "leave", "wake"])
+async def test_whatever_happens_to_a_stream_ends_the_wait(act: str) -> None:
+    stream = ReplyStream(streams=True)
+    waiting = asyncio.ensure_future(stream.wait())
+    await asyncio.sleep(0)
+    arguments = {"answer": (b"1", 0), "send": (b"1",), "relay": (b"1",)}.get(act, ())
+    for _ in range(2):
+        getattr(stream, act)(*arguments)
+    await asyncio.wait_for(waiting, 20)
