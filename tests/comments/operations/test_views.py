@@ -132,6 +132,17 @@ def test_ci_gets_sarif_and_code_quality(comments: Comments) -> None:
     assert issue["severity"] in ("info", "minor", "major", "critical", "blocker")
 
 
+def test_a_copied_file_and_its_comments_are_issues_of_their_own(comments: Comments) -> None:
+    changed(comments)
+    root = Path(comments.tree.root)
+    for name in ("a.py", "a.py.comments"):
+        (root / name.replace("a.py", "copy.py")).write_bytes((root / name).read_bytes())
+    commit(root, "copied")
+    issues = json.loads(views(comments).report("base", "codequality").for_person())
+    assert {issue["location"]["path"] for issue in issues} == {"a.py", "copy.py"}
+    assert len({issue["fingerprint"] for issue in issues}) == len(issues)
+
+
 def test_ci_fails_only_when_it_was_asked_to(comments: Comments) -> None:
     changed(comments)
     assert views(comments).report("base").exit_status == 0

@@ -60,13 +60,18 @@ def _make_result(each: CommentNow) -> dict[str, Any]:
 def make_code_quality(comments: Sequence[CommentNow]) -> bytes:
     """Returns a report in GitLab's code quality format: one issue a comment."""
     issues: list[dict[str, Any]] = []
+    known: set[str] = set()
     for each in comments:
         rule, level = judge_rule(each)
+        name = f"{rule} {each.id}"
+        if name in known:  # a copied sidecar: GitLab shows one issue a fingerprint
+            name += f" {each.filePath}"
+        known.add(name)
         issues.append(
             {
                 "description": _describe(each),
                 "check_name": f"postil/{rule}",
-                "fingerprint": hashlib.sha256(f"{rule} {each.id}".encode()).hexdigest(),
+                "fingerprint": hashlib.sha256(name.encode()).hexdigest(),
                 "severity": _SEVERITY[level],
                 "location": {"path": each.movedTo or each.filePath, "lines": {"begin": max(1, each.line)}},
             }
