@@ -35,6 +35,12 @@ def test_the_entry_answers_the_handshake(name: str, repository: Path, tmp_path: 
     assert json.loads(done.stdout)["server"] == "postil", done.stderr
 
 
+@pytest.mark.parametrize("name", ["gemini", "qwen"])
+def test_who_sets_up_a_client_with_trusted_folders_is_told_of_them(name: str, repository: Path, tmp_path: Path) -> None:
+    said = run("postil", "setup", name, "--write", cwd=repository, **home(tmp_path))
+    assert "only in folders that you trust" in said.stdout
+
+
 def test_checking_what_is_not_there_says_how_to_set_it_up(repository: Path, tmp_path: Path) -> None:
     done = run("postil", "setup", "cursor", "--check", cwd=repository, **home(tmp_path))
     assert done.returncode == 5

@@ -39,6 +39,8 @@ class Client(Struct, frozen=True):
     traces: tuple[str, ...] = ()
     """What in the repository or in `~` shows that a person uses it."""
     program: str = ""
+    then: str = ""
+    """What a person still has to do in it."""
 
     @property
     def hook_shape(self) -> client_hooks.HookShape:
@@ -68,6 +70,7 @@ class Client(Struct, frozen=True):
 
 _DESKTOP = "Library/Application Support/Claude" if sys.platform == "darwin" else ".config/Claude"
 
+_TRUST = "It reads this file only in folders that you trust: say so when it asks, or type /permissions in it"
 CLIENTS = {client.name: client for client in (
     Client("claude", "Claude Code", ".mcp.json", "repository", ("mcpServers", NAME),
            traces=(".claude", "CLAUDE.md", "~/.claude"), program="claude"),
@@ -80,7 +83,7 @@ CLIENTS = {client.name: client for client in (
     Client("codex", "Codex", ".codex/config.toml", "home", ("mcp_servers", NAME),
            traces=("~/.codex",), program="codex"),
     Client("gemini", "Gemini CLI", ".gemini/settings.json", "repository", ("mcpServers", NAME),
-           traces=(".gemini", "GEMINI.md", "~/.gemini"), program="gemini"),
+           traces=(".gemini", "GEMINI.md", "~/.gemini"), program="gemini", then=_TRUST),
     Client("opencode", "OpenCode", "opencode.json", "repository", ("mcp", NAME), shape="joined",
            traces=("opencode.json", "~/.config/opencode"), program="opencode"),
     Client("copilot", "Copilot CLI", ".copilot/mcp-config.json", "home", ("mcpServers", NAME), shape="local",
@@ -92,7 +95,7 @@ CLIENTS = {client.name: client for client in (
     Client("jetbrains", "JetBrains Junie", ".junie/mcp/mcp.json", "repository", ("mcpServers", NAME),
            traces=(".junie", ".idea", "~/.junie")),
     Client("qwen", "Qwen Code", ".qwen/settings.json", "repository", ("mcpServers", NAME),
-           traces=(".qwen", "QWEN.md", "~/.qwen"), program="qwen"),
+           traces=(".qwen", "QWEN.md", "~/.qwen"), program="qwen", then=_TRUST),
     Client("goose", "Goose", "goose/config.yaml", "config", ("extensions", NAME), shape="goose",
            traces=(".goosehints", "~/.config/goose"), program="goose"),
     Client("claude-desktop", "Claude Desktop", f"{_DESKTOP}/claude_desktop_config.json", "home",

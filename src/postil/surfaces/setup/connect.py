@@ -152,7 +152,7 @@ def _write(client: Client, file: ClientFile, root: str) -> dict[str, Any]:
     other = name_other(client, file)
     changed = file.write(entry(client, program_for(client), root))
     says = f"{'Wrote' if changed else 'Already in'} {file.path}; undo with `postil setup {client.name} --remove`"
-    then = client.hook_shape.then if client.shape == "hooks" else ""
+    then = client.hook_shape.then if client.shape == "hooks" else client.then
     more = [*other, *filter(None, [keep_out_of_commits(client, root), then])]
     return {"client": client.name, "file": file.path, "changed": changed, "says": "\n".join([says, *more])}
 
