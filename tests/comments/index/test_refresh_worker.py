@@ -17,8 +17,12 @@ from postil.core import limits
 from tests.comments.shop import CODE, line_of
 from tests.comments.workspaces import Comments, commit, root_of, workspace, write
 
-# Two processors, whatever this machine has: a single one would read all files in the process itself.
-SHELL = "import os, sys; os.cpu_count = lambda: 2; from postil.surfaces.shell.main import main; sys.exit(main())"
+# Two processors, whatever this machine has, and workers however quick it is: else one process would read all files.
+SHELL = (
+    "import os, sys; os.cpu_count = lambda: 2\n"
+    "from postil.comments.index import refresh_worker; refresh_worker.WORTH = 0\n"
+    "from postil.surfaces.shell.main import main; sys.exit(main())"
+)
 
 
 def commented_files(root: Path, count: int) -> None:
@@ -53,12 +57,35 @@ def test_several_workers_read_what_one_process_reads(tmp_path: Path) -> None:
     assert listed.count("note ") == ENOUGH + 10
 
 
+@pytest.mark.parametrize(("worth", "by_workers"), [(float("inf"), 0), (0.0, ENOUGH + 10)])
+def test_workers_are_started_where_the_rest_takes_longer_than_their_start(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch, worth: float, by_workers: int
+) -> None:
+    names = [f"code{number}.py" for number in range(refresh_worker.FIRST + ENOUGH + 10)]
+    commented_files(root_of(comments), len(names))
+    asked: list[str] = []
+
+    def run(jobs: list[refresh_worker.Job]) -> Iterator[refresh_worker.Read]:
+        asked.extend(path for job in jobs for path in job.paths)
+        yield from map(refresh_worker.Read, asked)
+
+    monkeypatch.setattr(refresh_worker, "_run_workers", run)
+    monkeypatch.setattr(refresh_worker, "WORTH", worth)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    found = [each.path for each in refresh_worker.read_many(comments.reader, names, {})]
+    assert sorted(found) == sorted(names), "each of them once"
+    assert len(asked) == by_workers
+
+
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
     return workspace(tmp_path, **{"shop.py": CODE})
 
 
-def test_after_a_pull_that_changed_many_files_all_are_placed(comments: Comments) -> None:
+def test_after_a_pull_that_changed_many_files_all_are_placed(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refresh_worker, "WORTH", 0)
     root = root_of(comments)
     here = line_of(CODE, "taxed = ")
     for number in range(ENOUGH + 5):

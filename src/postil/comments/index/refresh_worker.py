@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, NamedTuple
 
@@ -35,7 +36,11 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 ENOUGH = 80
-"""From so many files on a second process pays for its start."""
+"""With fewer files no second process is started."""
+WORTH = 0.4
+"""Seconds of reading that are left where workers pay for their start, of which each needs about a tenth of a second."""
+FIRST = 4
+"""Files that are read before it is judged how long the others will take."""
 MOST_WORKERS = 8
 PIECE = 50
 """So many files are read before their comments are located: git is asked for their old versions together."""
@@ -86,16 +91,41 @@ def read_many(reader: CommentReader, paths: Sequence[str], known: Mapping[str, s
     """Yields files and their comments in their places, in any order; several processes read when there are enough."""
     large = dict.fromkeys(path for path in paths if _is_large(reader.tree, path))
     small = [path for path in paths if path not in large] if large else paths
-    workers = _count_workers(len(small))
-    left = dict.fromkeys(small)
-    if workers >= 2:
-        jobs = [_make_job(reader.tree, small[number::workers], known) for number in range(workers)]
-        for read in _run_workers(jobs):
+    rest = yield from _read_while_quick(reader, small, known, large)
+    left = dict.fromkeys(rest)
+    if rest:
+        workers = _count_workers(len(rest))
+        for read in _run_workers([_make_job(reader.tree, rest[number::workers], known) for number in range(workers)]):
             left.pop(read.path, None)
             yield read
     # A worker that could not do it (no memory, no process) costs time, not an answer.
     yield from read_files(reader, list(left), known, large)
     yield from read_apart(reader, list(large), known)
+
+
+def _read_while_quick(
+    reader: CommentReader, paths: Sequence[str], known: Mapping[str, str], large: dict[str, None]
+) -> Generator[Read, None, Sequence[str]]:
+    """Yields files that this process reads: all of them, unless those before show that workers pay. Returns the rest.
+
+    Files that hold what their comments were written on take a hundredth of the time of others.
+    """
+    done, spent = 0, 0.0
+    while done < len(paths):
+        left = len(paths) - done
+        if done and spent / done * left > WORTH and _count_workers(left) >= 2:
+            break
+        piece = paths[done : done + min(max(FIRST, done), PIECE)]
+        reads = read_files(reader, piece, known, large)
+        while True:
+            began = time.thread_time()  # of our own work, however busy the machine is
+            read = next(reads, None)
+            spent += time.thread_time() - began
+            if read is None:
+                break
+            yield read
+        done += len(piece)
+    return paths[done:]
 
 
 def _count_workers(files: int) -> int:
