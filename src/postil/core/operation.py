@@ -178,7 +178,7 @@ class Operation:
         """
         mark, is_lenient = self.mark, as_meant or not (from_shell or self.by_contract)
         if type(arguments) is dict or isinstance(arguments, Mapping):  # asking an abstract class takes its time
-            given = cast(Mapping[str, object], arguments)
+            given = cast("Mapping[str, object]", arguments)
             if mark.ignores:
                 given = {name: value for name, value in given.items() if name not in mark.ignores}
             if is_lenient and not all(given.values()):

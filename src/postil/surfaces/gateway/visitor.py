@@ -45,6 +45,8 @@ MOST_TOOLSETS = 20
 
 def tighten(view: View, headers: Mapping[bytes, bytes]) -> View:
     """Returns what a request sees that asks, by its headers, to see less. They can only take away."""
+    if READ_ONLY not in headers and TOOLSETS not in headers:
+        return view
     read_only, toolsets = headers.get(READ_ONLY, b"").strip(), headers.get(TOOLSETS, b"").strip()
     if not read_only and not toolsets:
         return view

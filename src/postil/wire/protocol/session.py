@@ -238,7 +238,10 @@ class Session:
 
     def _recall_answers(self, work: Work) -> dict[str, Any]:
         """Returns the answers that came with a request of the stateless era, and those in its sealed state."""
-        state, given = work.request.params.get("requestState"), work.request.params.get("inputResponses", {})
+        params = work.request.params
+        if "requestState" not in params and "inputResponses" not in params:
+            return {}
+        state, given = params.get("requestState"), params.get("inputResponses", {})
         remembered: dict[str, Any] = {}
         if state is not None:
             from postil.wire.protocol import request_state  # hashing costs every start 2 ms, and few calls ask anything
