@@ -14,6 +14,7 @@ from scripts.mutants import forked, make, near
 from tests.needs import ROOT
 
 SAMPLE, LEAST = 30, 27
+MORE, LEAST_OF_MORE = 90, 81
 THREE = """
 import time
 from postil.core.resource import join_page
@@ -48,14 +49,22 @@ def tree() -> str:
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_of_thirty_mutants_the_tests_notice_twenty_seven() -> None:
-    words = [*make.GATED, "--sample", str(SAMPLE), "--seed", tree(), "--least", str(LEAST)]
-    done = subprocess.run(
-        [sys.executable, "-m", "scripts.mutants", *words], cwd=ROOT, capture_output=True, text=True, timeout=590
+def judge(size: int, least: int, seed: str) -> subprocess.CompletedProcess[str]:
+    words = [*make.GATED, "--sample", str(size), "--seed", seed, "--least", str(least)]
+    return subprocess.run(
+        [sys.executable, "-m", "scripts.mutants", *words], cwd=ROOT, capture_output=True, text=True, timeout=1100
     )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(2400)
+def test_of_the_mutants_that_are_drawn_the_tests_notice_nine_of_ten() -> None:
+    """Thirty are drawn. Tests that catch 97 of 100 miss four of thirty once in 84 trees: then ninety others decide."""
+    done = judge(SAMPLE, LEAST, tree())
     print(done.stdout)
+    if done.returncode:
+        done = judge(MORE, LEAST_OF_MORE, f"more of {tree()}")
+        print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -222,7 +222,7 @@ async def test_an_unreadable_answer_says_so(gitlab: Groups, emulator: Emulator, 
     with pytest.raises(GitLabFailure) as caught:
         await gitlab.issues.list_issues(123)
     assert caught.value.data["message"] == "GitLab's answer could not be read"
-    assert caught.value.code == -32603
+    assert (caught.value.code, caught.value.status) == (-32603, 502)
 
 
 async def test_nobody_listening_is_unreachable(naps: Naps) -> None:
@@ -591,3 +591,53 @@ async def test_packed_answers_are_unpacked_up_to_the_bound(way: bytes, sent: byt
             assert outcome in str(caught.value.data["message"])
         finally:
             await instance.close()
+
+
+# -- streams ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_stream_hands_on_what_gitlab_sends_and_is_asked_for_with_the_token() -> None:
+    fed: list[bytes] = []
+    instance = ScriptedInstance(answer(b"a line\n"))
+    await instance.stream("jobs/1/trace", fed.append, token="t")
+    assert (b"".join(fed), instance.answers) == (b"a line\n", {200: 1})
+    (request,) = instance.requests
+    assert (str(request.url), request.headers["authorization"]) == (f"{API}jobs/1/trace", "Bearer t")
+
+
+@pytest.mark.parametrize("status", [301, 403, 404, 500])
+async def test_a_stream_that_is_refused_says_why_and_hands_on_nothing(status: int) -> None:
+    fed: list[bytes] = []
+    with pytest.raises(GitLabFailure) as caught:
+        await ScriptedInstance(answer({"message": "No"}, status)).stream("jobs/1/trace", fed.append, token="t")
+    assert (caught.value.status, fed) == (status, [])
+
+
+@pytest.mark.parametrize("error", [httpx2.ReadError("reset"), httpx2.ReadTimeout("late"), TimeoutError()])
+async def test_a_stream_that_breaks_off_is_counted_and_told(error: Exception) -> None:
+    instance = ScriptedInstance(error)
+    with pytest.raises(GitLabFailure) as caught:
+        await instance.stream("jobs/1/trace", lambda _: None, token="t")
+    assert "broke off while it was read" in str(caught.value.data["message"])
+    assert (caught.value.status, instance.answers) == (504, {0: 1})
+
+
+async def test_a_stream_is_handed_on_while_it_comes_and_not_held() -> None:
+    """The second half is sent when the first has been handed on."""
+
+    async def answer_slowly(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"first", "more_body": True})
+        async with asyncio.timeout(30):
+            while not handed_on:  # noqa: ASYNC110 - it runs on a loop of its own
+                await asyncio.sleep(0.005)
+        await send({"type": "http.response.body", "body": b"second"})
+
+    handed_on: list[bytes] = []
+    with running(answer_slowly) as address:
+        instance = Instance(address)
+        try:
+            await instance.stream("jobs/1/trace", handed_on.append, token="t")
+        finally:
+            await instance.close()
+    assert b"".join(handed_on) == b"firstsecond"

@@ -12,13 +12,17 @@ import pytest
 
 from postil.core import call
 from postil.core.call import Question
+from postil.core.failure import NotFound, StorageFailed
 from postil.core.operation import reads
+from postil.core.registry import Registry
 from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.wire.protocol.task_methods import EXTENSION
 from postil.wire.runtime import tasks
+from postil.wire.server import UNITED, Face, Server
 from tests.core.echo import Counted
 from tests.surfaces.gateway.gateways import Named, gateway_of
 from tests.wire.http_client import META, Running, request, running
+from tests.wire.talk import Talk
 
 KNOWS: dict[str, Any] = {
     **META,
@@ -59,6 +63,18 @@ class Long:
         """Ask, then end"""
         answers = await call.current().ask({"sure": FORM})
         return Counted(len(answers))
+
+    @reads("away_job", task="optional")
+    async def away(self) -> Counted:
+        """Find the storage away"""
+        await asyncio.sleep(0)
+        raise StorageFailed("The storage is away", status=503)
+
+    @reads("refused_job", task="optional")
+    async def refused(self) -> Counted:
+        """Find nothing"""
+        await asyncio.sleep(0)
+        raise NotFound("There is nothing")
 
     @reads("broken_job", task="optional")
     async def broken(self) -> Counted:
@@ -249,3 +265,78 @@ def test_the_end_of_the_server_ends_its_tasks() -> None:
         failed = ask(one, "tasks/get", taskId=task)
         assert failed["status"] == "failed"
         assert failed["error"]["message"] == "The server ended before the task did"
+
+
+# ----- without a connection -------------------------------------------------------------------------------------------
+
+NAMED = {"io.modelcontextprotocol/clientCapabilities": KNOWS["io.modelcontextprotocol/clientCapabilities"]}
+
+
+def inside() -> tuple[Talk, Long, Server]:
+    long = Long()
+    server = Server(Registry.of([("long", long)]), Face("long", "1", UNITED, extensions={EXTENSION: {}}))
+    return Talk(server), long, server
+
+
+async def begin_inside(talk: Talk, name: str = "job", **arguments: Any) -> Any:
+    answer = await talk.stateless("tools/call", {"name": name, "arguments": arguments}, **NAMED)
+    return answer["result"]["taskId"] if "result" in answer else answer["error"]
+
+
+async def until_it_is(talk: Talk, task: str, status: str) -> Any:
+    async with asyncio.timeout(30):
+        while True:
+            found = (await talk.stateless("tasks/get", {"taskId": task}, **NAMED))["result"]
+            if found["status"] == status:
+                return found
+            await asyncio.sleep(0.001)
+
+
+@pytest.mark.anyio
+async def test_tasks_that_have_ended_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "MOST_OF_ONE", 2)
+    monkeypatch.setattr(tasks, "MOST", 3)
+    talk, _, server = inside()
+    others = [Talk(server, principal=name) for name in ("bob", "eve")]
+    for number in range(2):
+        await until_it_is(talk, await begin_inside(talk, seconds=0), "completed")
+        assert len(vars(server.tasks)["_calls"]) == number + 1
+    assert "kept for an hour" in (await begin_inside(talk, seconds=0))["message"]
+    assert isinstance(await begin_inside(others[0], seconds=0), str), "of another principal there are few"
+    assert "kept for an hour" in (await begin_inside(others[1], seconds=0))["message"], "of all together there are many"
+
+
+@pytest.mark.anyio
+async def test_a_task_that_nobody_asked_for_in_its_time_was_not_delivered() -> None:
+    talk, long, server = inside()
+    task = await begin_inside(talk, seconds=0)
+    await talk.eventually(lambda: vars(server.tasks)["_calls"][task].task.is_over)
+    server.tasks._forget(task)  # pyright: ignore[reportPrivateUsage]
+    server.tasks._forget(task)  # pyright: ignore[reportPrivateUsage]
+    await talk.eventually(lambda: long.told == ["lost"])
+    refused = (await talk.stateless("tasks/get", {"taskId": task}, **NAMED))["error"]
+    assert "Unknown task" in refused["message"]
+
+
+@pytest.mark.anyio
+async def test_a_task_that_was_given_up_ends_and_was_not_delivered() -> None:
+    talk, long, server = inside()
+    task = await begin_inside(talk)
+    await talk.eventually(lambda: vars(server.tasks)["_calls"][task].delivery)
+    running = vars(server.tasks)["_running"][task]
+    for _ in range(2):
+        assert "result" in await talk.stateless("tasks/cancel", {"taskId": task}, **NAMED)
+    await asyncio.wait_for(asyncio.wait([running]), 30)
+    assert running.cancelled()
+    await until_it_is(talk, task, "cancelled")
+    await talk.eventually(lambda: long.told == ["lost"])
+    assert task not in vars(server.tasks)["_running"]
+
+
+@pytest.mark.anyio
+async def test_a_task_that_fails_for_a_moment_has_failed_and_one_that_is_refused_has_an_answer() -> None:
+    talk, _, _ = inside()
+    failed = await until_it_is(talk, await begin_inside(talk, "away_job"), "failed")
+    assert (failed["error"]["code"], failed["error"]["data"]["status"]) == (-32603, 503)
+    refused = await until_it_is(talk, await begin_inside(talk, "refused_job"), "completed")
+    assert refused["result"]["isError"] is True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -10,11 +11,14 @@ from typing import Any
 import pytest
 
 from postil.core import call
+from postil.core.call import Caller
 from postil.core.failure import Failure
+from postil.core.group import Announcement, announcer
 from postil.core.operation import reads
 from postil.core.registry import Registry
 from postil.core.resource import resource
 from postil.wire.protocol.task_methods import EXTENSION, MOST_HEARD, Task
+from postil.wire.runtime.runner import Connection, Runner
 from postil.wire.runtime.tasks import TaskCall, Tasks
 from postil.wire.server import UNITED, Face, Server
 from tests.core.echo import Counted, Echo
@@ -243,3 +247,62 @@ async def test_a_stream_hears_of_a_bounded_number_of_tasks() -> None:
     talk.send(listening(tasks, KNOWS))
     acknowledged = await talk.until(lambda frame: frame.get("method") == "notifications/subscriptions/acknowledged")
     assert acknowledged["params"]["notifications"] == {"taskIds": tasks[:MOST_HEARD]}
+
+
+class Herald:
+    """A part that announces."""
+
+    def __init__(self) -> None:
+        self.tells: list[Callable[[Announcement], None]] = []
+        self.ended = 0
+        self.may_begin = threading.Event()
+
+    @announcer("herald")
+    def announce(self, tell: Callable[[Announcement], None]) -> Callable[[], None]:
+        self.tells.append(tell)
+        assert self.may_begin.wait(20)
+
+        def stop() -> None:
+            self.ended += 1
+
+        return stop
+
+
+def herald() -> tuple[Talk, Herald]:
+    part = Herald()
+    return Talk(Server(Registry.of([("herald", part)]), Face("herald", "1", UNITED))), part
+
+
+async def test_announcements_are_heard_from_the_level_that_was_asked_for_until_the_end() -> None:
+    talk, part = herald()
+    part.may_begin.set()
+    await talk.initialize()
+    for _ in range(2):
+        await talk.ask("logging/setLevel", {"level": "warning"})
+    await talk.eventually(lambda: part.tells)
+    await talk.eventually(lambda: vars(talk.runner.updates)["_stop_announcements"].__name__ == "stop")
+    part.tells[0](Announcement("info", "not this", {}))
+    part.tells[0](Announcement("error", "but this", {"a": 1}))
+    said = await talk.until(lambda frame: "method" in frame)
+    assert said["params"] == {"level": "error", "message": "but this", "data": {"a": 1}}
+    await talk.runner.close(0)
+    assert (len(part.tells), part.ended) == (1, 1), "it was asked for once, and stopped"
+
+
+async def test_who_leaves_while_announcements_begin_leaves_nothing_behind() -> None:
+    talk, part = herald()
+    await talk.ask("logging/setLevel", {"level": "info"})
+    await talk.eventually(lambda: part.tells)
+    talk.runner.updates.close()
+    part.may_begin.set()
+    await talk.eventually(lambda: part.ended == 1)
+
+
+async def test_a_connection_without_a_way_for_them_hears_no_announcements() -> None:
+    talk, part = herald()
+    part.may_begin.set()
+    quiet = Runner(talk.server, talk.runner.watches, Connection(Caller("local", "quiet"), "quiet"))
+    quiet.updates.hear_announcements()
+    talk.runner.updates.hear_announcements()
+    await talk.eventually(lambda: part.tells)
+    assert vars(quiet.updates)["_stop_announcements"] is None

@@ -96,3 +96,17 @@ async def test_every_watch_ends_with_its_server() -> None:
     assert len(part.running) == 1
     watches.close()
     assert (part.running, part.ended) == ([], 1)
+
+
+async def test_several_changes_in_one_turn_are_heard_as_one() -> None:
+    part, watches = slow()
+    part.may_begin.set()
+    heard: list[str] = []
+    await watches.add(URI, heard.append)
+    for _ in range(3):
+        part.running[0]()
+    await settled(lambda: heard)
+    await asyncio.sleep(0)
+    assert heard == [URI]
+    part.running[0]()
+    await settled(lambda: len(heard) == 2)

@@ -71,7 +71,10 @@ def test_a_length_that_is_announced_is_a_short_number_within_the_bound(announced
     assert not refused.value.begun
 
 
-@pytest.mark.parametrize(("pieces", "taken"), [((b"ab",), True), ((b"ab", b"cd"), True), ((b"abcd", b"e"), False)])
+@pytest.mark.parametrize(
+    ("pieces", "taken"),
+    [((b"ab",), True), ((b"abcd",), True), ((b"abcde",), False), ((b"ab", b"cd"), True), ((b"abcd", b"e"), False)],
+)
 def test_a_body_without_a_length_is_counted_while_it_comes(pieces: tuple[bytes, ...], taken: bool) -> None:
     reading = read_body(Pieces(*pieces).receive, {}, 4)
     if taken:

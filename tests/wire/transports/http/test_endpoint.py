@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
 
+from postil.core import call
+from postil.core.call import LOCAL, Caller
 from postil.core.failure import StorageFailed
-from postil.core.operation import writes
+from postil.core.operation import reads, writes
+from postil.core.registry import Registry
+from postil.core.resource import ResourceNotFound, resource
+from postil.storage.ephemeral import MemoryEphemeralStore
+from postil.wire.protocol import jsonrpc
+from postil.wire.server import UNITED, Face, Hooks, Server
+from postil.wire.transports.http.asked import Asked
+from postil.wire.transports.http.endpoint import Endpoint
+from postil.wire.transports.http.event_log import Budget, SessionLogs
 from tests.wire.http_client import BOTH, META, STATELESS, Running, request, running
 
 
@@ -177,3 +188,184 @@ def test_streams_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         assert server.call("subscriptions/listen", {"notifications": {}}).status == 503
         session = server.initialize()
         assert server.ask("GET", "/mcp", Accept=BOTH, Mcp_Session_Id=session).status == 503
+
+
+# ----- an endpoint without a connection ------------------------------------------------------------------------------
+
+
+class Cellar:
+    """Things that take a turn of the loop, in threads."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    @reads("cellar_fetch")
+    def fetch(self) -> str:
+        """Fetch a bottle, which may not arrive"""
+        call.current().when_delivered(lambda: self.heard.append("confirmed"), lambda: self.heard.append("lost"))
+        return "a bottle"
+
+    @reads("cellar_climb")
+    async def climb(self) -> str:
+        """Say how far it is"""
+        call.current().progress(1, 2, "half")
+        await asyncio.sleep(0)
+        return "down"
+
+    @resource("cellar://{name}", name="Bottle")
+    def read(self, name: str) -> str:
+        """A bottle that is not there"""
+        raise ResourceNotFound(f"There is no {name}")
+
+
+class Exchange:
+    """One request and what was sent for it."""
+
+    def __init__(self, message: object, at_first: Callable[[bytes], Awaitable[None]] | None = None, **headers: str):
+        self.message = jsonrpc.parse(json.dumps(message).encode())
+        given = {"Accept": BOTH, "Content-Type": "application/json"} | headers
+        self.headers = {name.lower().replace("_", "-").encode(): value.encode() for name, value in given.items()}
+        self.sent: list[Any] = []
+        self._at_first = at_first
+
+    async def receive(self) -> Any:
+        await asyncio.Event().wait()
+
+    async def send(self, message: Any) -> None:
+        self.sent.append(message)
+        if self._at_first is not None and message.get("body"):
+            at_first, self._at_first = self._at_first, None
+            await at_first(message["body"])
+
+    async def post(self, endpoint: Endpoint, principal: str = LOCAL) -> Any:
+        """The answer as JSON; None where it was a stream."""
+        asked = Asked(self.headers, Caller(principal, "test"), self.receive, self.send)
+        await asyncio.wait_for(endpoint.post(asked, self.message), 30)
+        body = b"".join(each.get("body", b"") for each in self.sent)
+        return json.loads(body) if self.header(b"content-type") == b"application/json" else None
+
+    @property
+    def status(self) -> int:
+        return self.sent[0]["status"]
+
+    def header(self, name: bytes) -> bytes:
+        return dict(self.sent[0]["headers"]).get(name, b"")
+
+
+def cellar(**hooks: Any) -> tuple[Endpoint, Cellar]:
+    part = Cellar()
+    return Endpoint(Server(Registry.of([("cellar", part)]), Face("cellar", "1", UNITED), hooks=Hooks(**hooks))), part
+
+
+async def open_session(endpoint: Endpoint) -> str:
+    begun = Exchange(request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}}))
+    await begun.post(endpoint)
+    return begun.header(b"mcp-session-id").decode()
+
+
+def climbing(**params: Any) -> dict[str, Any]:
+    return request("tools/call", {"name": "cellar_climb", "_meta": {"progressToken": 1, **params}}, 7)
+
+
+@pytest.mark.anyio
+async def test_a_failure_that_takes_its_time_has_the_status_of_its_code() -> None:
+    endpoint, _ = cellar()
+    named: dict[str, Any] = {
+        "MCP_Protocol_Version": STATELESS,
+        "Mcp_Method": "resources/read",
+        "Mcp_Name": "cellar://old",
+    }
+    exchange = Exchange(request("resources/read", {"uri": "cellar://old", "_meta": META}), **named)
+    assert (await exchange.post(endpoint))["error"]["message"] == "There is no old"
+    assert exchange.status == 400
+    in_session = Exchange(
+        request("resources/read", {"uri": "cellar://old"}), Mcp_Session_Id=await open_session(endpoint)
+    )
+    assert "error" in await in_session.post(endpoint)
+    assert in_session.status == 200
+
+
+@pytest.mark.anyio
+async def test_direct_methods_are_never_answered_by_a_stream() -> None:
+    endpoint, _ = cellar()
+    item = request("cellar_climb", {"_meta": {"progressToken": 1}}, 7)
+    assert (await Exchange(item).post(endpoint))["id"] == 7
+    assert [answer["id"] for answer in await Exchange([item]).post(endpoint)] == [7]
+
+
+@pytest.mark.anyio
+async def test_in_a_session_an_answer_is_confirmed_by_the_next_request() -> None:
+    endpoint, part = cellar()
+    session = await open_session(endpoint)
+    await Exchange(request("tools/call", {"name": "cellar_fetch"}), Mcp_Session_Id=session).post(endpoint)
+    assert part.heard == []
+    await Exchange(request("ping"), Mcp_Session_Id=session).post(endpoint)
+    async with asyncio.timeout(30):
+        while part.heard != ["confirmed"]:  # noqa: ASYNC110 - it is told in a thread
+            await asyncio.sleep(0.001)
+
+
+@pytest.mark.anyio
+async def test_without_a_session_an_answer_is_confirmed_when_it_was_sent() -> None:
+    endpoint, part = cellar()
+    await Exchange(request("tools/call", {"name": "cellar_fetch"})).post(endpoint)
+    assert part.heard == ["confirmed"]
+
+
+@pytest.mark.anyio
+async def test_a_session_is_in_use_while_its_answer_is_sent() -> None:
+    endpoint, _ = cellar()
+    session = await open_session(endpoint)
+    found = await endpoint.sessions.find(session, Caller(LOCAL, "test"))
+    assert found is not None
+    idle: list[bool] = []
+
+    async def look(_: bytes) -> None:
+        idle.append(found.is_idle)
+
+    await Exchange(request("ping"), look, Mcp_Session_Id=session).post(endpoint)
+    assert [*idle, found.is_idle] == [False, True]
+
+
+@pytest.mark.anyio
+async def test_another_replica_knows_a_stream_before_its_client_does() -> None:
+    store = MemoryEphemeralStore()
+    endpoint, _ = cellar(shared=store)
+    session = await open_session(endpoint)
+    found: list[object] = []
+
+    async def look_elsewhere(first: bytes) -> None:
+        event_id = first.split(b"\n")[0].removeprefix(b"id: ").decode()
+        found.append(await SessionLogs(session, Budget(), store).find(event_id))
+
+    await Exchange(climbing(), look_elsewhere, Mcp_Session_Id=session).post(endpoint)
+    assert found
+    assert found[0] is not None
+
+
+@pytest.mark.anyio
+async def test_names_of_tools_that_do_not_exist_are_not_remembered() -> None:
+    endpoint, _ = cellar()
+    for name in ("nosuch", "cellar_fetch"):
+        named: dict[str, Any] = {"MCP_Protocol_Version": STATELESS, "Mcp_Method": "tools/call", "Mcp_Name": name}
+        await Exchange(request("tools/call", {"name": name, "_meta": META}), **named).post(endpoint)
+    assert {*vars(endpoint)["_mirrored"]} == {"cellar_fetch"}
+
+
+@pytest.mark.anyio
+async def test_what_a_stream_said_is_whole_and_its_calls_are_counted() -> None:
+    endpoint, _ = cellar()
+    counted: list[tuple[int, int]] = []
+
+    async def look(_: bytes) -> None:
+        counted.append((endpoint.calls, endpoint.streams))
+
+    named: dict[str, Any] = {"MCP_Protocol_Version": STATELESS, "Mcp_Method": "tools/call", "Mcp_Name": "cellar_climb"}
+    exchange = Exchange(climbing(**META), look, **named)
+    assert await exchange.post(endpoint) is None
+    told = b"".join(each.get("body", b"") for each in exchange.sent)
+    assert told.count(b"data: ") == 2
+    assert b'"progress":1' in told
+    assert exchange.sent[-1]["more_body"] is False
+    assert counted == [(1, 0)]
+    assert (endpoint.calls, endpoint.streams) == (0, 0)

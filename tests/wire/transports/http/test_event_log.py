@@ -310,3 +310,16 @@ async def test_of_one_session_the_oldest_streams_make_room() -> None:
         assert await logs.find(wrong) is None
     logs.close()
     assert not any(logs.is_here(log) for log in opened)
+
+
+@pytest.mark.anyio
+async def test_a_stream_that_has_ended_is_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_log, "KEPT", 0.01)
+    logs = SessionLogs("a", Budget(), None)
+    still_open, ended = logs.open(is_call=False), logs.open(is_call=True)
+    still_open.add(b"")
+    ended.end()
+    async with asyncio.timeout(20):
+        while logs.is_here(ended):  # noqa: ASYNC110 - nothing announces it
+            await asyncio.sleep(0.001)
+    assert logs.is_here(still_open)

@@ -64,23 +64,16 @@ async def read_body(receive: Receive, headers: Headers, most: int) -> bytes:
     announced = headers.get(b"content-length")
     if announced is not None and (len(announced) > 15 or not announced.isdigit() or int(announced) > most):
         raise TooLarge(begun=False)
-    message = await receive()
-    body: bytes = message.get("body", b"")
-    if message["type"] == "http.request" and not message.get("more_body"):
-        if len(body) > most:
-            raise TooLarge
-        return body
-    pieces, size = [body], len(body)
-    while message["type"] == "http.request" and message.get("more_body"):
-        message = await receive()
-        piece: bytes = message.get("body", b"")
-        pieces.append(piece)
-        size += len(piece)
+    pieces: list[bytes] = []
+    size = 0
+    while (message := await receive())["type"] == "http.request":
+        pieces.append(message.get("body", b""))
+        size += len(pieces[-1])
         if size > most:
             raise TooLarge
-    if message["type"] != "http.request":
-        raise ClientLeft
-    return b"".join(pieces)
+        if not message.get("more_body"):
+            return b"".join(pieces)
+    raise ClientLeft
 
 
 class Watched:

@@ -252,7 +252,7 @@ class Endpoint:
         if reply.answered is None:
             await asyncio.sleep(0)  # a call that never waits is over after one turn of the loop
         if reply.answered is None or reply.messages:
-            await self._follow(asked, runner, incoming, reply, statuses or {}, session)
+            await self._follow(asked, runner, incoming, reply, statuses, session)
         else:
             await _answer(asked, reply, statuses)
         if runner.unconfirmed and session is None:
@@ -267,7 +267,7 @@ class Endpoint:
         runner: Runner,
         incoming: Incoming,
         reply: ReplyStream,
-        statuses: dict[int, int],
+        statuses: dict[int, int] | None,
         session: HttpSession | None,
     ) -> None:
         """Wait for a call that takes its time; upgrade to a stream as soon as there is something to say before it."""
