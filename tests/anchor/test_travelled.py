@@ -70,6 +70,29 @@ def test_an_import_goes_along_only_with_a_renamed_file() -> None:
     assert found.judge(0, 0, renamed=True) != "review"
 
 
+def test_the_words_of_a_function_go_along_with_it() -> None:
+    words = '    """The price with the tax of a country.\n\n    Rounded as people pay it.\n    """\n'
+    remark = "# What people pay in the end.\n"
+    with_words = [
+        text.replace("def gross(price, rate):\n", f"{remark}def gross(price, rate):\n{words}") for text in (OLD, MOVED)
+    ]
+    old, moved = with_words
+    pages = Page(Source(old, "a.py")), Page(Source(KEPT, "a.py")), Page(Source(moved, "b.py"))
+    found = Travelled(*pages, lambda key: False)
+    for part in ('"""The price', "Rounded", '    """\n    taxed', remark):
+        assert found.judge(row_of(old, part), row_of(moved, part)) == "moved", part
+    assert found.judge(row_of(old, "import os"), row_of(moved, "import os")) != "moved"
+
+
+def test_words_that_are_alike_in_another_function_do_not_travel() -> None:
+    words = '    """The price with the tax of a country."""\n'
+    old = OLD.replace("rate):\n", f"rate):\n{words}")
+    other = MOVED.replace("rate):\n", f"rate):\n{words}").replace("def gross", "def fee")
+    pages = Page(Source(old, "a.py")), Page(Source(KEPT, "a.py")), Page(Source(other, "b.py"))
+    row, at = row_of(old, words), row_of(other, words)
+    assert Travelled(*pages, lambda key: False).judge(row, at) != "moved"
+
+
 def test_a_short_function_travels_by_its_name() -> None:
     other = "def fee():\n    return 1\n\n\ndef gross(price, rate):\n    return round_to_cents(taxed)\n"
     assert travelled(other).judge(row_of(OLD, "return round"), 5) == "moved"

@@ -42,12 +42,15 @@ class Travelled:
     def judge(self, row: int, at: int, renamed: bool = False) -> str:
         """Returns `moved` when the code of an old row came to a row of the other file, `review` if perhaps, else ''.
 
-        A row that stands in many files goes along only with the file, when that was renamed.
+        A row that stands in many files goes along with the file, when that was renamed, or with the function that it
+        is in or stands above.
         """
         own = self._weigh(row, row, at)
         proof = sum(self._weigh(near, row, at) for near in self._around(row) if near != row) + own
         if _ANYWHERE.match(self.old.keys[row]) and not renamed:
-            return "review" if proof >= _ENOUGH else ""
+            if proof < _ENOUGH:
+                return ""
+            return "moved" if self._goes_along(row, at) else "review"
         together = proof > own  # a row that came alone is a row like it
         if proof >= _ENOUGH or (proof >= _SYMBOL and together and (renamed or self._has_symbol(row, at))):
             return "moved"
@@ -67,6 +70,15 @@ class Travelled:
         if _ANYWHERE.match(key):
             return _GENERIC
         return 1.0 if self._times[key] == 1 and len(self.other.places[self.other.keys[place]]) == 1 else _COMMON
+
+    def _goes_along(self, row: int, at: int) -> bool:
+        """Returns whether a row stands unchanged where it would, in the function that travelled or above it."""
+        if self._aligned.forward[row] != at or self.old.keys[row] != self.other.keys[at]:
+            return False
+        if self._has_symbol(row, at):
+            return True
+        declared, now = self.old.documented(row), self.other.documented(at)
+        return declared >= 0 and self._aligned.forward[declared] == now >= 0 and self._has_symbol(declared, now)
 
     def _has_symbol(self, row: int, at: int) -> bool:
         """Returns whether the function or class around the row is the one around the place, and has moved."""
