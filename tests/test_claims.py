@@ -153,3 +153,20 @@ def test_what_is_called_pure_is_named() -> None:
 def test_what_is_called_pure_reads_no_clock_throws_no_dice_and_does_no_io(folder: str) -> None:
     impure = {m.where: found for m in modules().values() if m.where.startswith(folder) and (found := impurities(m))}
     assert {where: found for where, found in impure.items() if found - EXCEPT.get(where, set())} == {}
+
+
+# ----- where to look ------------------------------------------------------------------------------------------------
+
+
+def test_what_the_page_names_is_where_it_says() -> None:
+    named = re.findall(r"`([a-z_/]+\.py)(?:: ([\w.]+))?`", section("Where to look"))
+    assert len(named) > 10
+    for path, name in named:
+        if path == "validation.py":  # of any part
+            continue
+        tree = ast.parse((PACKAGE / path).read_text("utf-8"))
+        for part in name.split(".") if name else ():
+            kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+            found = [node for node in tree.body if isinstance(node, kinds) and node.name == part]
+            assert found, f"{path} has no {name}"
+            tree = ast.Module(found[0].body, [])

@@ -29,6 +29,8 @@ class ScriptedInstance(Instance):
         self.requests: list[httpx2.Request] = []
         self.naps: list[float] = []
         self.opened = 0
+        self.packed = False
+        """Whether the answers are packed already."""
         super().__init__(url, trust=trust, sleep=self._nap)
 
     @property
@@ -45,7 +47,8 @@ class ScriptedInstance(Instance):
         said = self.script.pop(0) if len(self.script) > 1 else self.script[0]
         if isinstance(said, Exception):
             raise said
-        return httpx2.Response(said.status_code, headers=said.headers, content=said.content)
+        named = {**said.headers, "content-encoding": "gzip"} if self.packed else said.headers
+        return httpx2.Response(said.status_code, headers=named, stream=httpx2.ByteStream(said.content))
 
     async def _nap(self, seconds: float) -> None:
         self.naps.append(seconds)

@@ -407,6 +407,20 @@ async def test_a_pause_that_would_end_behind_the_deadline_is_not_taken(monkeypat
         assert len(instance.requests) == attempts, spent
 
 
+async def test_an_address_that_is_none_of_the_web_is_counted_and_told() -> None:
+    instance = ScriptedInstance(httpx2.UnsupportedProtocol("ftp"))
+    with pytest.raises(GitLabUnreachable) as caught:
+        await instance.get("x", token="t")
+    assert "it is no address of the web" in str(caught.value.data["message"])
+    assert instance.answers == {0: len(instance.requests)}
+
+
+async def test_a_pause_is_taken_as_the_server_takes_its_pauses() -> None:
+    instance = ScriptedInstance(answer({}))
+    await instance.pause(3.0)
+    assert instance.naps == [3.0]
+
+
 async def test_a_connection_that_fails_is_tried_three_times_and_then_told() -> None:
     refused = httpx2.ConnectError("all attempts failed")
     refused.__cause__ = OSError(errno.ECONNREFUSED, "in other words")
@@ -591,6 +605,23 @@ async def test_packed_answers_are_unpacked_up_to_the_bound(way: bytes, sent: byt
             assert outcome in str(caught.value.data["message"])
         finally:
             await instance.close()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+async def test_an_answer_is_read_up_to_its_bound_and_not_a_byte_further(
+    packed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "LARGEST_ANSWER", 5000)
+    for size, is_read in ((5000, True), (5001, False)):
+        body = gzip.compress(bytes(size)) if packed else bytes(size)
+        instance = ScriptedInstance(answer(body))
+        instance.packed = packed
+        if is_read:
+            assert len((await instance.get("x", token="t")).body) == size
+            continue
+        with pytest.raises(GitLabFailure) as caught:
+            await instance.get("x", token="t")
+        assert "larger than" in str(caught.value.data["message"])
 
 
 # -- streams ----------------------------------------------------------------------------------------------------------

@@ -86,6 +86,24 @@ def test_a_note_on_code_says_where_it_stands() -> None:
     assert read(Note, Record({"system": True})).system is True
 
 
+@pytest.mark.parametrize(
+    ("position", "side", "first"),
+    [
+        ({"new_line": 3, "old_line": 4}, "new", (None, None)),
+        ({"new_line": 3}, "new", (None, None)),
+        ({"old_line": 4}, "old", (None, None)),
+        ({}, None, (None, None)),
+        ({"new_line": 3, "line_range": {"start": {"new_line": 3}, "end": {"new_line": 3}}}, "new", (None, None)),
+        ({"new_line": 3, "line_range": {"start": {"new_line": 1}, "end": {"new_line": 3}}}, "new", (1, "new")),
+        ({"new_line": 3, "line_range": {"start": {"old_line": 1}, "end": {"new_line": 3}}}, "new", (1, "old")),
+        ({"new_line": 3, "line_range": {"end": {"new_line": 3}}}, "new", (None, None)),
+    ],
+)
+def test_a_note_on_code_says_on_which_side_and_from_where(position: Any, side: Any, first: Any) -> None:
+    note = read(Note, Record({"position": position}))
+    assert (note.side, (note.first_line, note.first_side)) == (side, first)
+
+
 def test_a_discussion_is_resolved_when_all_that_can_be_is() -> None:
     def state(*notes: tuple[bool, bool]) -> tuple[bool, bool]:
         raw = Record({"notes": [{"resolvable": able, "resolved": done} for able, done in notes]})

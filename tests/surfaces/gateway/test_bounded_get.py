@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 def in_memory(status: int, content: bytes) -> httpx2.Response:
     """An answer that other tests give without a server."""
-    return httpx2.Response(status, content=content)
+    return httpx2.Response(status, stream=httpx2.ByteStream(content))
 
 
 def say(body: bytes, *headers: str) -> bytes:

@@ -173,8 +173,8 @@ class Upstream:
         token = asked.headers["authorization"].removeprefix("Bearer ")
         self.asked[token] += 1
         if token in (GOOD, OTHER):
-            return httpx2.Response(200, json={"user_id": 42, "scopes": ["api"], "active": True})
-        return httpx2.Response(401, json={"message": "401 Unauthorized"})
+            return in_memory(200, b'{"user_id": 42, "scopes": ["api"], "active": true}')
+        return in_memory(401, b'{"message": "401 Unauthorized"}')
 
 
 async def enter(gateway: Gateway, token: str, address: str) -> Caller | type[Exception]:

@@ -258,6 +258,8 @@ class Books(Answer, frozen=True):
         ("", '{"titles":["one"]', False),
         ("", '"titles":["one"]}', False),
         ("", "{words}", False),
+        ("", "[1]", False),
+        ("", '{"titles":["one"]}\n', False),
         (Said("words", asked=False), "{words}", False),
     ],
 )

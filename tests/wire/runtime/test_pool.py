@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -321,3 +322,19 @@ async def test_what_cannot_be_begun_holds_no_slot(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(RuntimeError):
         await pool.run(mine(), lambda: "never")
     assert pool.at_work == 0
+
+
+async def test_a_call_that_is_given_up_just_when_its_turn_came_gives_its_slot_back() -> None:
+    pool, gate = Pool(most=1, of_principal=1, of_connection=1), Gate()
+    stuck = await start(pool, gate, 1, mine())
+    (waiting,) = await start(pool, gate, 1, mine())
+    gate.opened.set()
+    end = time.monotonic() + PATIENCE
+    while vars(pool)["_queues"]:  # the loop stands still meanwhile: its turn has come, and it has not heard of it
+        assert time.monotonic() < end
+        time.sleep(0.001)  # noqa: ASYNC251
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    await asyncio.gather(*stuck)
+    assert pool.at_work == 0
+    assert await asyncio.wait_for(pool.run(mine(), lambda: "free"), PATIENCE) == "free"

@@ -36,3 +36,8 @@ async def test_a_stateless_request_must_carry_a_served_version_and_its_capabilit
     assert refused["error"]["data"] == {"supported": ["2026-07-28"], "requested": "2030-01-01"}
     assert (await talk.stateless("tools/list", {}, **{version: 5}))["error"]["code"] == -32602
     assert (await talk.stateless("tools/list", {}, **{capabilities: None}))["error"]["code"] == -32602
+
+
+async def test_a_version_that_is_not_served_is_repeated_in_a_bounded_length() -> None:
+    refused = await Talk().stateless("tools/list", {}, **{next(iter(META)): "x" * 65})
+    assert refused["error"]["data"]["requested"] == "x" * 64
