@@ -188,7 +188,7 @@ def test_a_folder_may_be_the_root_and_may_end_with_a_slash() -> None:
 
 
 def test_a_ref_is_a_name_that_git_would_take() -> None:
-    for ref in ("main", "feature/x", "v1.0", "a" * 255, "0123abc"):
+    for ref in ("main", "feature/x", "fix-it", "v1.0", "a" * 255, "0123abc"):
         assert identifiers.check_ref(ref) == ref
     wrong = ("", "-x", "a..b", *(f"a{sign}b" for sign in " ~^:?*[\\\x7f"), "a" * 256)
     assert all(refused(lambda ref=ref: identifiers.check_ref(ref, "branch"), "branch") for ref in wrong)

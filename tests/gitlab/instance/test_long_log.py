@@ -67,3 +67,20 @@ def test_an_endless_line_takes_no_more_room_than_a_long_one() -> None:
 
 def test_a_range_beyond_the_end_is_empty() -> None:
     assert pass_by(b"a\nb\n", 1, wanted=(10, 20)).choose(1, 1000).text == ""
+
+
+def test_a_last_line_without_its_end_is_a_line() -> None:
+    log = pass_by(b"a\nlast", 3)
+    log.finish()
+    assert (log.choose(1, 1000).text, log.total) == ("last", 2)
+
+
+def test_of_a_range_no_more_is_kept_than_of_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_log, "KEPT", 100)
+    log = pass_by(b"123456789\n" * 1000, 500, wanted=(1, None))
+    assert sum(map(len, vars(log)["_kept"])) == 110, "the line that passes the bound is the last one"
+
+
+def test_a_range_of_nothing_has_its_own_numbers() -> None:
+    window = pass_by(b"a\nb\n", 1, wanted=(10, 20)).choose(1, 1000)
+    assert (window.first, window.last, window.total) == (10, 9, 2)

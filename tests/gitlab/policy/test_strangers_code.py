@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from postil.gitlab.failures import NotOffered
+from postil.gitlab.instance.connection import Connection
+from postil.gitlab.instance.identifiers import make_route
+from postil.gitlab.instance.records import Record
 from postil.gitlab.policy.guard import Guard, Policy
+from postil.gitlab.policy.strangers_code import check_on_branch
 from tests.emulator.app import Emulator
 from tests.emulator.world import sha
 from tests.gitlab.conftest import Connect
@@ -74,3 +78,40 @@ async def test_a_branch_and_a_commit_on_it_are_read_as_ever(connect: Connect, em
     locked = connect(guard=Guard(Policy(lockdown=True)))
     for ref in ("main", main.branches["main"], "v0.1"):
         assert say(await run(locked, "list_commits", ref=ref))
+
+
+class LockedProject:
+    """A connection to a public project: every commit is on a branch."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def locks(self, project: str) -> bool:
+        return project == "projects/1"
+
+    async def get_page(self, path: str, *_: object) -> tuple[list[Record], None]:
+        self.asked.append(path)
+        return [Record({"name": "main"})], None
+
+
+@pytest.mark.parametrize("ref", ["main", "refs/heads/main", "refs/tags/v1", "team/refs/x", "x-refs/heads/"])
+async def test_a_name_of_the_project_is_looked_up(ref: str) -> None:
+    gitlab = LockedProject()
+    await check_on_branch(cast("Connection", gitlab), "projects/1", ref)
+    assert gitlab.asked == [f"projects/1/repository/commits/{make_route(ref)}/refs"]
+
+
+@pytest.mark.parametrize("ref", ["refs/merge-requests/1/head", "refs/keep-around/abc", "refs/"])
+async def test_any_other_ref_is_refused_unasked(ref: str) -> None:
+    gitlab = LockedProject()
+    with pytest.raises(NotOffered):
+        await check_on_branch(cast("Connection", gitlab), "projects/1", ref)
+    assert gitlab.asked == []
+
+
+@pytest.mark.parametrize("refs", [(), (None,), ("HEAD", None)])
+async def test_without_a_ref_nothing_is_asked(refs: tuple[str | None, ...]) -> None:
+    gitlab = LockedProject()
+    await check_on_branch(cast("Connection", gitlab), "projects/1", *refs)
+    await check_on_branch(cast("Connection", gitlab), "projects/private", "main")
+    assert gitlab.asked == []

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from typing import Any
 
 import pytest
 
 from postil.core import call
-from postil.core.call import Question
+from postil.core.call import Caller, Question
 from postil.core.failure import Failure
 from postil.core.operation import reads
 from postil.core.registry import Registry
+from postil.wire.protocol.session import Agreed
+from postil.wire.runtime.runner import Connection, Runner
+from postil.wire.runtime.watches import Watches
 from postil.wire.server import UNITED, Face, Server
 from tests.wire.talk import Talk
 
@@ -173,3 +177,93 @@ async def test_an_answer_that_never_came_was_not_delivered() -> None:
     await talk.eventually(lambda: part.heard)
     assert part.heard == ["lost"]
     assert [frame["id"] for frame in talk.frames] == [1000]
+
+
+async def test_an_answer_that_was_not_read_yet_is_not_confirmed_by_the_next_frame() -> None:
+    is_read, heard, talk = [False], list[str](), Talk()
+
+    def settling(_: str) -> None:
+        call.current().when_delivered(lambda: heard.append("confirmed"), lambda: heard.append("lost"))
+
+    talk.part.forgotten = settling
+    like = Connection(Caller("local", "slow"), "slow", is_read=lambda: is_read[0])
+    talk.runner = Runner(talk.server, Watches(talk.server), like)
+    await talk.call("forget")
+    await talk.ask("ping")
+    assert len(talk.runner.unconfirmed) == 1
+    is_read[0] = True
+    await talk.ask("ping")
+    await talk.eventually(lambda: heard == ["confirmed"])
+
+
+async def test_the_end_waits_for_what_is_told_of_deliveries() -> None:
+    told, may_end, talk = threading.Event(), threading.Event(), Talk()
+
+    def tell() -> None:
+        told.set()
+        assert may_end.wait(20)
+
+    talk.part.forgotten = lambda _: call.current().when_delivered(tell, tell)
+    await talk.call("forget")
+    await talk.ask("ping")
+    await talk.eventually(told.is_set)
+    closing = asyncio.create_task(talk.runner.close(0))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert not closing.done()
+    may_end.set()
+    await asyncio.wait_for(closing, 20)
+
+
+async def test_work_in_a_thread_hears_that_it_was_given_up() -> None:
+    begun, heard, talk = threading.Event(), threading.Event(), Talk()
+
+    def work(_: str) -> None:
+        doing = call.current()
+        begun.set()
+        for _number in range(20_000):
+            if doing.cancelled:
+                heard.set()
+                return
+            time.sleep(0.001)
+
+    talk.part.forgotten = work
+    talk.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "forget"}})
+    await talk.eventually(begun.is_set)
+    talk.send(giving_up(1))
+    await talk.eventually(heard.is_set)
+
+
+async def test_an_answer_to_nothing_that_was_asked_changes_nothing() -> None:
+    talk = Talk()
+    await talk.initialize(roots={})
+    answers: list[dict[str, Any]] = [{"result": {}}, {"error": {"code": 1, "message": "x"}}]
+    for answer in answers:
+        assert talk.send({"jsonrpc": "2.0", "id": "nobody", **answer}) is False
+    asking = asyncio.create_task(talk.runner.ask(Question("roots/list"), talk.out))
+    asked = await talk.until(lambda frame: frame.get("method") == "roots/list")
+    for roots in (["first"], ["second"]):
+        talk.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": roots}})
+    assert await asyncio.wait_for(asking, 20) == {"roots": ["first"]}
+    assert (await talk.ask("ping"))["result"] == {}
+
+
+async def test_a_connection_goes_on_with_what_was_agreed_elsewhere() -> None:
+    talk = Talk()
+    await talk.runner.resume(Agreed("2025-11-25", False, {"roots": {}}, "info", ("echo://note",)))
+    session = talk.runner.session
+    assert (session.era.version, session.capabilities, session.log_level) == ("2025-11-25", {"roots": {}}, "info")
+    updated = await talk.until(lambda frame: frame.get("method") == "notifications/resources/updated")
+    assert updated["params"] == {"uri": "echo://note"}, "it may have changed since it was asked for"
+    assert vars(talk.runner.updates)["_stop_announcements"] is not None
+    assert talk.runner.save() == Agreed("2025-11-25", False, {"roots": {}}, "info", ("echo://note",))
+    await talk.runner.resume(Agreed("2025-11-25", False, {}, None, ()))
+    assert talk.runner.session.log_level == "info", "who set a level hears on"
+    await talk.eventually(lambda: not talk.part.changed)
+    await talk.runner.close(0)
+
+
+async def test_who_set_no_level_elsewhere_hears_no_announcements() -> None:
+    talk = Talk()
+    await talk.runner.resume(Agreed("2025-11-25", False, {}))
+    assert vars(talk.runner.updates)["_stop_announcements"] is None

@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from postil.core import call
-from postil.core.call import Question
+from postil.core.call import LOCAL, Question
 from postil.core.failure import NotFound, StorageFailed
 from postil.core.operation import reads
 from postil.core.registry import Registry
 from postil.storage.ephemeral import MemoryEphemeralStore
-from postil.wire.protocol.task_methods import EXTENSION
+from postil.wire.protocol.task_methods import EXTENSION, LIFETIME
 from postil.wire.runtime import tasks
-from postil.wire.server import UNITED, Face, Server
+from postil.wire.server import UNITED, Face, Hooks, Server
 from tests.core.echo import Counted
 from tests.surfaces.gateway.gateways import Named, gateway_of
 from tests.wire.http_client import META, Running, request, running
@@ -340,3 +341,62 @@ async def test_a_task_that_fails_for_a_moment_has_failed_and_one_that_is_refused
     assert (failed["error"]["code"], failed["error"]["data"]["status"]) == (-32603, 503)
     refused = await until_it_is(talk, await begin_inside(talk, "refused_job"), "completed")
     assert refused["result"]["isError"] is True
+
+
+@pytest.mark.anyio
+async def test_a_task_that_has_ended_stays_as_it_is_and_is_forgotten_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    talk, _, server = inside()
+    task = await begin_inside(talk)
+    doing, later = vars(server.tasks)["_calls"][task], list[Any]()
+
+    def call_later(*given: object) -> None:
+        later.append(given)
+
+    monkeypatch.setattr(doing.runner, "loop", SimpleNamespace(call_later=call_later))
+    server.tasks.change(doing, status="failed", message="over")
+    server.tasks.change(doing, status="completed", message="again")
+    assert (doing.task.status, doing.task.message) == ("failed", "over")
+    ((seconds, forget, named),) = later
+    assert (60 <= seconds <= LIFETIME, named) == (True, task)
+    forget(named)
+    assert task not in vars(server.tasks)["_calls"]
+
+
+@pytest.mark.anyio
+async def test_at_the_end_tasks_have_a_moment_to_end_by_themselves() -> None:
+    talk, _, server = inside()
+    task = await begin_inside(talk, seconds=0.05)
+    await server.tasks.close(30)
+    assert (await until_it_is(talk, task, "completed"))["result"]["content"]
+
+
+class SlowStore(MemoryEphemeralStore):
+    """A store that keeps nothing before it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_keep = asyncio.Event()
+        self.may_keep.set()
+
+    async def keep(self, values: Mapping[str, bytes], seconds: float) -> bool:
+        await self.may_keep.wait()
+        return await super().keep(values, seconds)
+
+
+@pytest.mark.anyio
+async def test_at_the_end_other_replicas_are_told_what_became_of_tasks() -> None:
+    store, long = SlowStore(), Long()
+    face = Face("long", "1", UNITED, extensions={EXTENSION: {}})
+    server = Server(Registry.of([("long", long)]), face, hooks=Hooks(shared=store))
+    talk = Talk(server)
+    task = await begin_inside(talk)
+    store.may_keep.clear()
+    await server.tasks.cancel(task, LOCAL)
+    closing = asyncio.create_task(server.tasks.close(30))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert not closing.done()
+    store.may_keep.set()
+    await asyncio.wait_for(closing, 40)
+    kept = await store.recall(tasks.name_in_store(task))
+    assert b'"cancelled"' in b"".join(each or b"" for each in kept or ())

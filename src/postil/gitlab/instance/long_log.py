@@ -38,8 +38,7 @@ class LongLog:
         """Take the next piece."""
         block, newline, self._half = (self._half + chunk).rpartition(b"\n")
         if not newline:
-            if len(self._half) > LONGEST_LINE:  # the middle of an endless line is nobody's to read
-                self._half = self._half[:LONGEST_LINE]
+            self._half = self._half[:LONGEST_LINE]  # the middle of an endless line is nobody's to read
             return
         self._take(block + newline)
 
