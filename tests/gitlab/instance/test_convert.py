@@ -11,7 +11,17 @@ from postil.gitlab.instance.convert import decode_text, read, read_rows
 from postil.gitlab.instance.logs import TAIL_CHARACTERS, cut_log
 from postil.gitlab.instance.pages import Pagination
 from postil.gitlab.instance.records import Record
-from postil.gitlab.model import Change, Discussion, Job, LastCommit, MergeRequestItem, Note, Person, ProjectItem
+from postil.gitlab.model import (
+    Change,
+    Discussion,
+    Job,
+    LastCommit,
+    MergeRequestItem,
+    Note,
+    Person,
+    ProjectItem,
+    RefItem,
+)
 from postil.gitlab.operations.answers import Files, IssueDetails, MergeRequestDetails
 
 JOHN = {"id": 456, "name": "John Doe", "username": "johndoe"}
@@ -160,3 +170,8 @@ def test_the_end_of_a_log_is_bounded_and_a_secret_at_the_cut_is_no_half_secret()
 )
 def test_only_text_in_base64_is_decoded(content: str | None, encoding: str, text: str | None) -> None:
     assert decode_text(content, encoding) == text
+
+
+def test_the_date_of_a_branch_is_its_commits() -> None:
+    assert read(RefItem, Record({"commit": {"committed_date": "2", "created_at": "1"}})).commit_date == "2"
+    assert read(RefItem, Record({"commit": {"created_at": "1"}})).commit_date == "1"

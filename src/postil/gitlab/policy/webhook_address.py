@@ -76,5 +76,5 @@ async def _resolve(host: str, port: int) -> list[str]:
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        return ["127.0.0.1"] if host == "localhost" or host.endswith(".localhost") else []
+        return []
     return [str(entry[4][0]) for entry in found]

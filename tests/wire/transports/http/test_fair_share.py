@@ -103,6 +103,7 @@ async def test_callers_are_forgotten_when_there_are_very_many(monkeypatch: pytes
     await let_all_run()
     for number in range(10):
         await waiting.take(f"other {number}")
+        assert len(vars(waiting)["_lines"]) <= 3
     clock.now += 1
     async with asyncio.timeout(30):
         await asyncio.gather(*many)  # who waits is not forgotten
