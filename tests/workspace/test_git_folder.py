@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from postil.core.failure import Failure
 from postil.workspace.failures import DamagedConfig, ForeignOwner, OddRepository, UnknownExtension, UntrustedPath
 from postil.workspace.git import DURABLE, NETWORK, change_config, git_lines, run_git, try_git
 from postil.workspace.git_folder import find_git_folder
@@ -205,7 +204,7 @@ def replace_by_link(name: str) -> Callable[[Path, Path], None]:
         place = git_dir / name
         if place.exists():
             place.rename(outside)
-        elif name.endswith("postil"):
+        elif name.endswith(("postil", "/log", "er", "graphs")):
             outside.mkdir()
         else:
             outside.write_text("")
@@ -217,7 +216,8 @@ def replace_by_link(name: str) -> Callable[[Path, Path], None]:
 
 @pytest.mark.parametrize(
     "name", ["objects", "refs", "refs/heads", "objects/pack", "HEAD", "index", "config", "packed-refs", "shallow",
-             "logs", "postil", "refs/postil"],
+             "logs", "postil", "refs/postil", "refs/heads/postil/log", "logs/HEAD", "logs/refs/postil/remote/origin/a",
+             "refs/worktree/deep/er", "objects/info/commit-graphs"],
 )  # fmt: skip
 def test_a_link_out_of_the_git_folder_is_refused_until_it_is_trusted(
     repository: Path, tmp_path: Path, own: Path, name: str
@@ -231,11 +231,29 @@ def test_a_link_out_of_the_git_folder_is_refused_until_it_is_trusted(
         assert run_git(str(repository), "rev-parse", "HEAD")
 
 
-@pytest.mark.parametrize("name", ["HEAD", "index", "config", "packed-refs", "shallow", "objects/info/alternates"])
+def test_a_log_of_a_ref_that_is_a_link_is_not_written_through(repository: Path, tmp_path: Path, own: Path) -> None:
+    """Plain git appends a line to what such a link names, with a name and a message of the archive's choice."""
+    (tmp_path / "outside").write_text("mine\n")
+    git(repository, "config", "core.logAllRefUpdates", "always")
+    (repository / ".git/logs/refs/postil/log").mkdir(parents=True)
+    (repository / ".git/logs/refs/postil/log/made").symlink_to(tmp_path / "outside")
+    with pytest.raises(OddRepository):
+        run_git(str(repository), "update-ref", "refs/postil/log/made", "HEAD")
+    assert (tmp_path / "outside").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["HEAD", "index", "config", "packed-refs", "shallow", "objects/info/alternates",
+             "objects/info/commit-graph", "objects/info/commit-graphs/commit-graph-chain", "info/exclude",
+             "objects/pack/multi-pack-index", "refs/replace/x", "refs/remotes/origin/x", "logs/refs/heads/x",
+             "../.mailmap", "../.gitignore", "../.gitattributes"],
+)  # fmt: skip
 def test_a_fifo_is_never_waited_for(repository: Path, name: str) -> None:
-    (repository / ".git" / name).unlink(missing_ok=True)
-    os.mkfifo(repository / ".git" / name)
-    with pytest.raises(Failure):
+    place = repository / ".git" / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.unlink(missing_ok=True)
+    os.mkfifo(place)
+    with pytest.raises(OddRepository):
         run_git(str(repository), "status", timeout=20)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from os import path as p
@@ -219,23 +219,48 @@ def _refuse_unless_trusted(path: str, mode: int, ask_user: AskUser) -> None:
         raise OddRepository(p.realpath(path), f"is where {p.basename(path)} of {p.dirname(path)} leads")
 
 
-def _check_inside(common_dir: str, ask_user: AskUser) -> None:
-    """No folder of objects or refs may be a link, and alternates outside must be known to the user."""
-    for name in ("objects", "refs", "refs/postil", "refs/heads", "refs/remotes", "logs"):
-        folder = p.join(common_dir, name)
+def _check_inside(where: Repository, ask_user: AskUser) -> None:
+    """git writes refs and their logs through links, and waits for FIFOs: none may be there.
+
+    Nor may alternates lead to what the user does not know.
+    """
+    for path in dict.fromkeys((where.common_dir, where.git_dir)):
+        for name, deep in (("objects", False), ("objects/info", True), ("objects/pack", False), ("info", False)):
+            for entry in _walk(p.join(path, name), deep=deep):
+                if entry.is_symlink() and (name == "objects" or p.isdir(entry.path)):
+                    _refuse_unless_trusted(entry.path, stat.S_IFLNK, ask_user)
+                _refuse_special(entry.path, entry.is_file() or entry.is_dir() or _is_dangling(entry))
+        for name in ("refs", "logs"):
+            for entry in _walk(p.join(path, name), deep=True):
+                if entry.is_symlink() and not (name == "refs" and os.readlink(entry.path).startswith("refs/")):
+                    _refuse_unless_trusted(entry.path, stat.S_IFLNK, ask_user)
+                _refuse_special(entry.path, entry.is_file() or entry.is_dir() or _is_dangling(entry))
+    for name in (".gitattributes", ".gitignore", ".gitmodules", ".mailmap"):
+        path = p.join(where.root, name)
+        _refuse_special(path, p.isfile(path) or p.isdir(path) or not p.exists(path))
+    _check_alternates(p.join(where.common_dir, "objects"), p.realpath(where.common_dir), ask_user, _DEEPEST)
+
+
+def _walk(folder: str, *, deep: bool) -> Iterator[os.DirEntry[str]]:
+    """Yields what a folder holds, and the folders in it; follows no link."""
+    folders = [folder]
+    while folders:
         try:
-            with os.scandir(folder) as entries:
+            with os.scandir(folders.pop()) as entries:
                 found = [*entries]
         except OSError:
             continue
-        links = [entry.path for entry in found if entry.is_symlink()]
-        for entry in found:  # git would wait for a FIFO
-            if not entry.is_symlink() and not entry.is_file() and not entry.is_dir():
-                raise OddRepository(entry.path, "is not a regular file")
-        for path in links:
-            if name == "objects" or p.isdir(path):
-                _refuse_unless_trusted(path, stat.S_IFLNK, ask_user)
-    _check_alternates(p.join(common_dir, "objects"), p.realpath(common_dir), ask_user, _DEEPEST)
+        yield from found
+        folders += [entry.path for entry in found if deep and entry.is_dir(follow_symlinks=False)]
+
+
+def _refuse_special(path: str, ordinary: bool) -> None:
+    if not ordinary:
+        raise OddRepository(path, "is not a regular file")
+
+
+def _is_dangling(entry: os.DirEntry[str]) -> bool:
+    return entry.is_symlink() and not p.exists(entry.path)
 
 
 def _check_alternates(objects: str, inside: str, ask_user: AskUser, left: int) -> None:
@@ -287,7 +312,7 @@ def _make_folder(where: Repository, cache: str, seen: tuple[Seen, ...], asked: _
     # Another process has looked at the same state of the repository before us.
     if _read_made(f"{made}/seen") == stamp.encode("utf-8", "surrogateescape") and _read_made(f"{made}/config"):
         return made
-    _check_inside(where.common_dir, asked.ask)
+    _check_inside(where, asked.ask)
     config = _write_allowed(where, asked.ask)
     try:
         os.makedirs(p.join(cache, "git"), mode=0o700, exist_ok=True)

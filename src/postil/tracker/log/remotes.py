@@ -74,7 +74,8 @@ def fetch(store: Store, remote: str) -> bool:
     root = store.repository.root
     check_remote(root, remote)
     specs = (FETCH.format(remote=remote), f"+{BRANCH_LOG}*:refs/remotes/{remote}/postil/log/*")
-    options = ("--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
+    # Without --refmap git would also move the refs that the repository's own refspecs name.
+    options = ("--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--refmap=")
     said = _retry_while_locked(store, lambda: _run(root, "fetch", *options, remote, *specs))
     if said is not None:
         raise RemoteRefused("fetch", remote, said)
