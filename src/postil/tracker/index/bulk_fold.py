@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _MOST = 16384
 """Letters remembered of the ids of an entity's events and comments; beyond that the fold does it better."""
+_END = 6
+"""Letters remembered of each, the last: two that end alike, hardly ever without being one, are left to the fold."""
 _MOST_CHANGES = 4096
 """Changes of labels remembered."""
 _MOST_NAMES = 64
@@ -201,16 +203,17 @@ class BulkFold:
             builder = known(entity)
             if builder is None:
                 builder = self.entities[entity] = RowBuilder()
-                builder.r, builder.n, builder.l, builder.ts, builder.ids, builder.places = r, n, l, ts, id_, place
+                builder.r, builder.n, builder.l, builder.ts, builder.places = r, n, l, ts, place
+                builder.ids = id_[-_END:]
                 builder.other = builder.seen = builder.rare = None
                 self._begin(builder, event)
                 continue
-            if place not in builder.places:
+            if place is not builder.places and place not in builder.places:
                 builder.places += place
-            ids = builder.ids
+            ids, name = builder.ids, id_[-_END:]
             if (
                 l <= builder.l
-                or id_ in ids
+                or name in ids
                 or (
                     n <= builder.n if builder.other is None and r == builder.r else not builder.saw_all(r, n, event.dep)
                 )
@@ -219,13 +222,13 @@ class BulkFold:
                 continue
             builder.n, builder.l, builder.ts = n, l, ts
             if type(event) is Commented:
-                comment = event.c
-                builder.ids = ids + id_ + comment
+                comment = event.c[-_END:]
+                builder.ids = ids + name + comment
                 builder.comments += 1
                 if comment in ids or len(ids) > _MOST:
                     builder.l = MAX_CLOCK
                 continue
-            builder.ids = ids + id_
+            builder.ids = ids + name
             if len(ids) > _MOST:
                 builder.l = MAX_CLOCK
             elif type(event) is Labelled:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from postil.tracker.model import Entity
 
-VERSION = 5
+VERSION = 6
 """Goes into `user_version` when a build is complete; another number, and the cache is built anew."""
 
 TABLES = """
@@ -43,8 +43,8 @@ CREATE TABLE words(n INTEGER PRIMARY KEY, text TEXT);
 """
 INDEXES = """
 CREATE UNIQUE INDEX log_id ON log(id);
-CREATE INDEX ent_recent ON ent(kind, updated_l, id, status);
-CREATE INDEX ent_status ON ent(kind, status, updated_l, id);
+CREATE INDEX ent_recent ON ent(kind, updated_l, status);
+CREATE INDEX ent_status ON ent(kind, status, updated_l);
 CREATE INDEX ent_milestone ON ent(milestone, kind, status) WHERE milestone <> '';
 CREATE INDEX link_target ON link(target, type);
 CREATE INDEX history_gen ON history(gen, n);
