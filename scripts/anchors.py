@@ -6,12 +6,16 @@ SCORER is called with a data file, `--` and the command that relocates (`python 
 is the table. Neither the scorer nor the truth is part of this repository: `make anchors DATA=…` names them. A package
 (`pypi:click`, `npm:express`) is downloaded, and its releases are truth as well: those that bench/package_histories.py
 names when none is. The tables go to docs/benchmarks.md, the diagram of how sure it was rightly to docs/anchoring.md.
+
+The trees in use may have learnt from the data, and then what they say of it flatters. So every project is also judged
+by trees that never saw it (scripts/train_anchor.py --check), where numpy and lightgbm are to be had.
 """
 
 import subprocess
 import sys
 import tempfile
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 
 from bench.anchor_truth import ask, show_reliability, show_sets
@@ -32,6 +36,18 @@ def score(scorer: str, data: str) -> str:
     if done.returncode:
         sys.exit(f"the scorer ended with {done.returncode} on {Path(data).name}")
     return done.stdout.rstrip()
+
+
+def judge_by_project(files: list[str]) -> str:
+    """How the engine answers for projects that its trees have not seen: found, silently wrong, in review, percent."""
+    missing = [name for name in ("numpy", "lightgbm") if find_spec(name) is None]
+    if missing:
+        return f"Not judged by project: {' and '.join(missing)} not installed (`scripts/train_anchor.py --check`)."
+    command = [sys.executable, "-m", "scripts.train_anchor", *files, "--check"]
+    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    if done.returncode:
+        sys.exit(f"judging by project ended with {done.returncode}")
+    return done.stdout[done.stdout.index("| truth") :].rstrip()
 
 
 def score_packages(packages: list[str]) -> tuple[str, str]:
@@ -70,6 +86,10 @@ def main() -> None:
         table = score(scorer, file)
         print(table)
         parts += ["", f"`{Path(file).name}`:", "", "```text", table, "```"]
+    table = judge_by_project([str(Path(file).resolve()) for file in files])
+    print(table)
+    parts += ["", "The trees in use learnt from such data, so the above flatters. By trees that never saw the project:"]
+    parts += ["", table]
     table = "\n".join(show(measure(make_cases(list_files()))))
     print(table)
     parts += ["", "Hard cases, made of modules of the standard library (`bench/hard_anchors.py`):", "", table]
