@@ -415,3 +415,9 @@ def test_without_a_token_the_status_is_401_and_the_advice_says_how() -> None:
     assert [(failure.status, failure.code) for failure in (NotConnected(), NoTokenBrought())] == [(401, -32000)] * 2
     assert "GITLAB_TOKEN" in NotConnected().advice
     assert "PRIVATE-TOKEN" in NoTokenBrought().advice
+
+
+async def test_who_says_nothing_of_pages_gets_the_first_twenty() -> None:
+    instance = ScriptedInstance(answer([]))
+    await connected(instance).get_page("projects", {})
+    assert instance.asked == [f"GET {API}projects?page=1&per_page=20"]

@@ -218,3 +218,8 @@ def test_a_route_encodes_every_segment_whole() -> None:
 def test_the_project_of_a_route_is_its_second_segment() -> None:
     routes = ("projects/7", "projects/a%2Fb/issues/1", "projects", "issues", "groups/7")
     assert [identifiers.find_project(route) for route in routes] == ["7", "a%2Fb", "", "", ""]
+
+
+def test_the_path_of_a_project_has_at_most_255_letters() -> None:
+    assert identifiers.check_project("g/" + "p" * 253) == "g/" + "p" * 253
+    assert refused(lambda: identifiers.check_project("g/" + "p" * 254), "project_id")

@@ -11,7 +11,7 @@ from postil.gitlab.instance.connection import Connection
 from postil.gitlab.instance.identifiers import make_route
 from postil.gitlab.instance.records import Record
 from postil.gitlab.policy.guard import Guard, Policy
-from postil.gitlab.policy.strangers_code import check_on_branch
+from postil.gitlab.policy.strangers_code import check_on_branch, check_run
 from tests.emulator.app import Emulator
 from tests.emulator.world import sha
 from tests.gitlab.conftest import Connect
@@ -114,4 +114,11 @@ async def test_without_a_ref_nothing_is_asked(refs: tuple[str | None, ...]) -> N
     gitlab = LockedProject()
     await check_on_branch(cast("Connection", gitlab), "projects/1", *refs)
     await check_on_branch(cast("Connection", gitlab), "projects/private", "main")
+    assert gitlab.asked == []
+
+
+async def test_a_run_of_a_branch_is_no_merge_requests() -> None:
+    gitlab = LockedProject()
+    for ref in ("main", None, "refs/heads/refs/merge-requests/1/head"):
+        await check_run(cast("Connection", gitlab), "projects/1", Record({"ref": ref}))
     assert gitlab.asked == []

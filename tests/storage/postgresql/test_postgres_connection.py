@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import threading
 
+import psycopg
 import pytest
 
-from postil.storage.failures import StateAway, StateReadOnly, StateUnwritable
+from postil.storage.failures import StateAway, StateBusy, StateDamaged, StateFull, StateReadOnly, StateUnwritable
 from postil.storage.outage import watch_outages
 from postil.storage.postgresql.postgres import PostgresState
+from postil.storage.postgresql.postgres_connection import Connections
 from tests.storage.postgres_server import PostgresServer
 from tests.storage.states import postgres
 
 __all__ = ["postgres"]  # a fixture
 
 
-@pytest.mark.parametrize("user", ["nobody_there", "guest"])
-def test_a_role_that_is_missing_or_has_no_rights_is_named(postgres: PostgresServer, user: str) -> None:
+@pytest.mark.parametrize(
+    ("user", "said"), [("nobody_there", 'role "nobody_there" does not exist'), ("guest", "permission denied")]
+)
+def test_a_role_that_is_missing_or_has_no_rights_is_named(postgres: PostgresServer, user: str, said: str) -> None:
     postgres.clear()
     owner = PostgresState(postgres.address)
     owner.version()  # makes the tables, which are the owner's
@@ -28,6 +32,7 @@ def test_a_role_that_is_missing_or_has_no_rights_is_named(postgres: PostgresServ
         with pytest.raises(StateUnwritable) as refused:
             state.version()
         assert "POSTIL_STATE" in refused.value.advice
+        assert said in refused.value.message
     finally:
         state.close()
         postgres.execute("DROP ROLE guest")
@@ -85,3 +90,34 @@ def test_a_server_that_goes_and_comes_back_is_told_to_who_watches(postgres: Post
     finally:
         stop()
         state.close()
+
+
+errors = psycopg.errors
+
+
+@pytest.mark.parametrize(
+    ("raised", "told", "said"),
+    [
+        (TimeoutError("too late"), StateAway, "too late"),
+        (errors.LockNotAvailable("x"), StateBusy, ""),
+        (errors.DeadlockDetected("x"), StateBusy, ""),
+        (errors.DiskFull("x"), StateFull, ""),
+        (errors.InsufficientPrivilege("denied\nmore"), StateUnwritable, "denied"),
+        (errors.InvalidPassword("wrong\nmore"), StateUnwritable, "wrong"),
+        (errors.UndefinedTable("no table\nmore"), StateDamaged, "no table"),
+        (errors.ReadOnlySqlTransaction("frozen\nmore"), StateReadOnly, "frozen"),
+        (psycopg.OperationalError("no way\nto host\nrole x does not exist"), StateUnwritable, "role x does not exist"),
+        (psycopg.OperationalError("connection refused\nmore"), StateAway, "connection refused"),
+        (psycopg.ProgrammingError("odd\nmore"), StateDamaged, "odd"),
+        (psycopg.ProgrammingError(""), StateDamaged, "ProgrammingError"),
+        (errors.DataError("ours"), psycopg.DataError, "ours"),
+    ],
+)
+def test_what_postgresql_says_is_told_in_one_line(raised: Exception, told: type[Exception], said: str) -> None:
+    connections = Connections("postgresql:///x?host=/nowhere/at/all", 1.0, 1.0)
+    with pytest.raises(told) as caught, connections.translating():
+        raise raised
+    shown = getattr(caught.value, "message", str(caught.value))
+    assert said in shown
+    assert "more" not in shown
+    connections.note_answer()

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from postil.core.call import Question
-from postil.core.failure import Failure
+from postil.core.failure import Failure, NotFound, StorageFailed
 from postil.core.registry import Registry
 from postil.wire.protocol import jsonrpc
 from postil.wire.protocol.events import Answered, Bug, Cancelled, Reply, Work
@@ -286,3 +286,11 @@ def test_advice_in_an_error_object_names_tools_too() -> None:
     work = started(session, request("tools/call", 1, name="count"))
     refused = read(session.fail(work, Failure("Too loud", advice="Use `postil echo say`")))
     assert refused["error"]["data"]["suggestion"] == "Use `echo`"
+
+
+def test_what_is_away_for_a_moment_is_an_error_and_no_result_of_a_tool() -> None:
+    session = alone()
+    session.receive(request("initialize", 0, protocolVersion="2025-11-25"))
+    for failure, key in ((StorageFailed("Away", status=503), "error"), (NotFound("No such thing"), "result")):
+        work = started(session, request("tools/call", 1, name="count"))
+        assert key in read(session.fail(work, failure))

@@ -1,0 +1,50 @@
+"""What a record of the audit names: the thing that was changed, and what came of it. Never a text."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from postil.storage.audit.audit_records import (
+    IDS,
+    LONGEST_NAME,
+    OBJECTS,
+    decode_head,
+    digest_arguments,
+    name_object,
+    name_result,
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [("abc", "abc"), (7, "7"), (0, "0"), (True, ""), (None, ""), (["abc"], ""), ("a\nb", "a?b"), ("x" * 999, "x")],
+)
+def test_a_result_is_named_by_its_id_alone(value: object, named: str) -> None:
+    found = name_result(SimpleNamespace(**{IDS[0]: value}))
+    assert found == (named if named != "x" else "x" * LONGEST_NAME)
+
+
+def test_of_several_ids_the_first_that_is_one_names_it() -> None:
+    assert name_result(SimpleNamespace(**{IDS[0]: None, IDS[1]: "second"})) == "second"
+    assert name_result(SimpleNamespace(**{IDS[0]: "first", IDS[1]: "second"})) == "first"
+    assert name_result(SimpleNamespace(text="private words")) == ""
+
+
+def test_an_object_is_named_by_what_the_arguments_call_it() -> None:
+    first, second = OBJECTS[:2]
+    assert name_object({second: 3, first: "a\nb", "text": "private words"}) == f"{first}=a?b {second}=3"
+    assert name_object({first: ["a"], second: None}) == ""
+    assert name_object("a text") == ""
+    assert len(name_object({first: "x" * 999, second: "y" * 999})) == LONGEST_NAME
+
+
+def test_equal_arguments_have_one_digest_in_any_order() -> None:
+    assert digest_arguments({"a": 1, "b": 2}) == digest_arguments({"b": 2, "a": 1})
+    assert digest_arguments({"a": 1}) != digest_arguments({"a": 2})
+
+
+@pytest.mark.parametrize("value", [b"", b"[", b"{}", b"[" * 100_000, b"\xff"])
+def test_a_head_that_cannot_be_read_is_none(value: bytes) -> None:
+    assert decode_head(value) is None
