@@ -116,9 +116,11 @@ class CommentsContext:
         commit = None
         anchor = current_anchor(each.marker) if each.marker else None
         if each.marker and anchor and each.place.state != "exact":
+            from postil.anchor.model import Span
             from postil.comments.git.blame import find_culprit  # only for code that is not where or what it was
 
-            commit = find_culprit(self.tree, self.versions, each.filePath, anchor.blob, each.marker.line, each.place)
+            span = Span(each.marker.line, each.marker.endLine)
+            commit = find_culprit(self.tree, self.versions, each.filePath, anchor.blob, span, each.place)
         return self.name_anchor(comment_now(each, commit=commit))
 
     def name_anchor(self, each: CommentNow) -> CommentNow:

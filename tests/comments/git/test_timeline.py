@@ -36,6 +36,21 @@ def test_the_history_of_a_comment_tells_what_was_said_and_where_it_was(comments:
     assert lifetime.changes[-1].by == "cy"
 
 
+def test_the_commit_that_holds_a_comment_first_is_named_with_the_replies_it_had(
+    comments: Comments, tmp_path: Path
+) -> None:
+    identity = comments.add("a.py", 6, "first words", "NOTE", "ann").commentId
+    comments.reply(identity, "before the commit", author="bob")
+    first = commit(tmp_path, "commented")
+    comments.reply(identity, "after it", author="cy")
+    changes = comments.history.lifetime(identity).changes
+    assert [(each.did, each.after, each.commit.id if each.commit else "") for each in changes] == [
+        ("made", "", first),
+        ("replied", "before the commit", first),
+        ("replied", "after it", ""),
+    ]
+
+
 def test_what_a_comment_left_is_told_with_the_file_it_was_in_then(comments: Comments, tmp_path: Path) -> None:
     identity = comments.add("a.py", 6, "follows", "NOTE").commentId
     write(tmp_path, "a.py", "import sys\n" + CODE)
@@ -58,6 +73,7 @@ def test_a_shallow_clone_says_that_history_is_missing(
     git(beside, "clone", "-q", "--depth", "1", tmp_path.as_uri(), "shallow")
     there = Comments(str(beside / "shallow"))
     assert "--unshallow" in there.history.lifetime(identity).for_model()
+    assert there.history.lifetime(identity).changes[0].commit is None  # an older one may have made it
     assert [each.did for each in there.blame(identity).touches] == ["before"]
     assert [each.did for each in comments.blame(identity).touches] == ["added"]
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from postil.anchor.model import Span
 from postil.anchor.relocate import relocate
-from postil.comments.model import Commit, Place
+from postil.comments.model import Commit, Place, State
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
 from postil.core import call
@@ -41,7 +41,7 @@ class Touch(Struct, frozen=True, omit_defaults=True):
     """A commit that touched the code of a comment, and how."""
 
     commit: Commit
-    did: Literal["added", "changed", "renamed", "before"]
+    did: Literal["added", "changed", "renamed", "deleted", "before"]
     """`before`: a shallow clone begins with this commit, and the code was made in it or earlier."""
     path: str
     line: int
@@ -69,14 +69,22 @@ def _parse_versions(text: str) -> Iterator[Version]:
         yield Version(Commit(*identity), fields[-1], new, fields[1], old)
 
 
-def list_touches(tree: SourceTree, versions: FileVersions, path: str, line: int, end: int = 0) -> list[Touch]:
-    """Returns the commits that made or changed these lines of the present file, newest first: blame for a comment."""
+def list_touches(
+    tree: SourceTree, versions: FileVersions, path: str, line: int, end: int = 0, blob: str = ""
+) -> list[Touch]:
+    """Returns the commits that made or changed these lines, newest first: blame for a comment.
+
+    They are lines of the present file; of code that is gone, those of the version with that blob.
+    """
     found: list[Touch] = []
     history = list_versions(tree, path)
+    if blob:
+        while history and history[0].blob != blob:
+            del history[0]
     wanted = [blob for each in history for blob in (each.blob, each.old_blob) if blob]
     by_blob = versions.read(wanted)
     span = Span(line, end)
-    if history and (newest := by_blob.get(history[0].blob)) is not None:
+    if not blob and history and (newest := by_blob.get(history[0].blob)) is not None:
         now = tree.source_or_none(RelativePath(path))
         if now is not None and now.text != newest:  # edited since the last commit
             there = relocate(now.text, newest, span, path)
@@ -93,7 +101,7 @@ def list_touches(tree: SourceTree, versions: FileVersions, path: str, line: int,
         after = "\n".join(lines[span.start - 1 : span.last])
         there = relocate(new, old, span, version.path, version.old_path) if old is not None else None
         if there is None or there.span is None or there.state == "orphaned":
-            cut = old is None and version.commit.id in _list_boundaries(tree)
+            cut = old is None and is_cut(tree, version.commit)
             found.append(Touch(version.commit, "before" if cut else "added", version.path, span.start, "", after))
             break
         if there.state in ("modified", "review"):
@@ -104,15 +112,23 @@ def list_touches(tree: SourceTree, versions: FileVersions, path: str, line: int,
     return found
 
 
-def _list_boundaries(tree: SourceTree) -> set[str]:
-    """Returns the commits with which a shallow clone begins: to git they made everything that they hold."""
-    if not is_shallow(tree):
-        return set()
-    return set(run_git(tree.root, "rev-list", "--max-parents=0", "HEAD").decode().split())
+def is_cut(tree: SourceTree, commit: Commit) -> bool:
+    """Whether a shallow clone begins with a commit: to git it made everything that it holds."""
+    return is_shallow(tree) and commit.id in run_git(tree.root, "rev-list", "--max-parents=0", "HEAD").decode().split()
+
+
+_DOUBTS: dict[State, tuple[frozenset[State], ...]] = {
+    "moved": (frozenset({"moved", "modified", "review", "orphaned"}),),
+    "modified": (frozenset({"modified", "review", "orphaned"}),),
+    "review": (frozenset({"review", "orphaned"}), frozenset({"modified", "review", "orphaned"})),
+    "orphaned": (frozenset({"orphaned"}),),
+}
+"""By the state of a comment's code, the states of an earlier version that show it was that already; the second set is
+asked where no version is in the first."""
 
 
 def find_culprit(
-    tree: SourceTree, versions: FileVersions, path: str, blob: str, line: int, place: Place
+    tree: SourceTree, versions: FileVersions, path: str, blob: str, span: Span, place: Place
 ) -> Commit | None:
     """The commit after which the code no longer was where and what it had been, or None when none is to blame."""
     if place.state == "exact" or not blob:
@@ -131,18 +147,21 @@ def find_culprit(
     old = by_blob.get(blob)
     if old is None:
         return None
+    known: dict[str, State] = {}
 
-    def changed(version: Version) -> bool:
+    def judge(version: Version) -> State:
         new = by_blob.get(version.blob)
         if new is None:
-            return True
-        there = relocate(old, new, Span(line), path)
-        if place.state == "orphaned":
-            return there.state == "orphaned"
-        return there.state != "exact"
+            return "orphaned"
+        if version.blob not in known:
+            known[version.blob] = relocate(old, new, span, path).state
+        return known[version.blob]
 
-    first = bisect_left(later, True, key=changed)
-    return later[first].commit if first < len(later) else None
+    for states in _DOUBTS[place.state]:
+        first = bisect_left(later, True, key=lambda version, states=states: judge(version) in states)
+        if first < len(later):
+            return later[first].commit
+    return None
 
 
 def read_at(tree: SourceTree, revision: str, path: str) -> bytes | None:

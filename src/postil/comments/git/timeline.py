@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from postil.comments.git.blame import list_versions
+from postil.comments.git.blame import is_cut, list_versions
 from postil.comments.git.objects import read_objects
 from postil.comments.model import Comment, Commit, Event
 from postil.comments.sidecar.dialects import Unreadable
@@ -33,20 +33,16 @@ class Change(Struct, frozen=True, omit_defaults=True):
 
 def list_changes(tree: SourceTree, comment: Comment, path: str, events: Sequence[Event]) -> list[Change]:
     """Returns everything that is known to have happened to a comment, oldest first."""
-    found = [Change(comment.created, "made", comment.author)]
-    found += [
+    found = [
         Change(each.at, f"left {each.path or path}:{each.line}", before=each.reason, after=each.state)
         for each in events
     ]
     before: Comment | None = None
     paths = dict.fromkeys([path, *(each.path for each in events if each.path)])
     for commit, then in _read_committed(tree, comment.id, list(paths)):
-        found += _compare(before, then, commit) if before else []
+        found += _compare(before, then, commit) if before else _begin(then, None if is_cut(tree, commit) else commit)
         before = then
-    if before:
-        found += _compare(before, comment, None)
-    else:
-        found += [Change(each.created, "replied", each.author, after=each.text) for each in comment.replies]
+    found += _compare(before, comment, None) if before else _begin(comment, None)
     return sorted(found, key=lambda each: each.at)
 
 
@@ -64,6 +60,13 @@ def _read_committed(tree: SourceTree, comment: str, paths: Sequence[str]) -> Ite
             continue
         if found:
             yield version.commit, found
+
+
+def _begin(first: Comment, commit: Commit | None) -> Iterator[Change]:
+    """What is known to have happened until a comment was committed first, if it was."""
+    yield Change(first.created, "made", first.author, commit=commit)
+    for each in first.replies:
+        yield Change(each.created, "replied", each.author, after=each.text, commit=commit)
 
 
 def _compare(old: Comment, new: Comment, commit: Commit | None) -> Iterator[Change]:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
+from postil.comments.anchoring.locate import current_anchor
 from postil.comments.git.blame import Touch, is_shallow, list_touches
 from postil.comments.git.evaluate import Measured, measure
 from postil.comments.git.timeline import Change, list_changes
+from postil.comments.model import Located
 from postil.comments.operations.validation import Id
 from postil.comments.storage.move_journal import list_moves
 from postil.core import call
@@ -26,10 +28,12 @@ class Blamed(Answer, frozen=True):
 
     commentId: str
     touches: tuple[Touch, ...]
+    gone: bool = False
+    """Whether the code is gone: these are the commits until then."""
 
     def for_model(self) -> str:
         if not self.touches:
-            return "No commit has touched this code yet."
+            return "The code is gone, and no commit had it." if self.gone else "No commit has touched this code yet."
         told = call.current().tell_moment
         return "\n".join(
             f"{each.commit.id[:12]} {told(each.commit.date, each.commit.date[:10])} {each.commit.author}:"
@@ -61,13 +65,26 @@ class HistoryTools:
     @reads("comments_blame", title="Commits behind a comment", shell="comments blame", positional=("commentId",))
     def blame(self, commentId: Id) -> Blamed:
         """List the commits that made and changed the code under a comment"""
-        each = self._context.find(commentId)
+        context = self._context
+        each = context.find(commentId)
         place = each.place
         if place.state == "orphaned":
-            return Blamed(each.comment.id, ())
-        context = self._context
+            return Blamed(each.comment.id, tuple(self._list_until_gone(each)), gone=True)
         touches = list_touches(context.tree, context.versions, place.path, place.line, place.endLine)
         return Blamed(each.comment.id, tuple(touches))
+
+    def _list_until_gone(self, each: Located) -> Iterator[Touch]:
+        """Yields the commit that took the code out, and those behind the code that the comment was tied to."""
+        context, marker = self._context, each.marker
+        anchor = current_anchor(marker) if marker else None
+        if marker is None or anchor is None:
+            return
+        last = context.explain(each).commit
+        if last:
+            yield Touch(last, "deleted", each.filePath, marker.line, each.place.oldText)
+        yield from list_touches(
+            context.tree, context.versions, each.filePath, marker.line, marker.endLine, blob=anchor.blob
+        )
 
     @reads("comments_history", shell="comments history", positional=("commentId",), toolset="extra")
     def lifetime(self, commentId: Id) -> Lifetime:
