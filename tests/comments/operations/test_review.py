@@ -30,7 +30,7 @@ def test_a_person_reviews_uncertain_comments_at_a_terminal(comments: Comments, m
     person = call.Call()
     person.interactive = True
     call.enter(person)
-    monkeypatch.setattr(sys, "stdin", io.StringIO("nonsense\n2\nd\nq\n"))
+    monkeypatch.setattr(sys, "stdin", io.StringIO("nonsense\n:2\nd\nq\n"))
     try:
         reviewed = comments.reviewing.review()
     finally:
@@ -84,3 +84,56 @@ def test_places_without_any_likelihood_are_not_offered(comments: Comments, monke
     (shown,) = comments.reviewing.list_orphans().comments
     assert [each.line for each in shown.candidates] == [first.line]
     assert f"{len(others)} places less than" in shown.reason
+
+
+def _answer(comments: Comments, monkeypatch: pytest.MonkeyPatch, said: str) -> review.Reviewed:
+    person = call.Call()
+    person.interactive = True
+    call.enter(person)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(said))
+    try:
+        return comments.reviewing.review()
+    finally:
+        call.enter(call.Call())
+
+
+def test_a_number_that_is_no_candidate_places_nothing(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    comments.add("a.py", 13, "about 13", "NOTE")
+    write(root_of(comments), "a.py", "alpha = 'a'\nbeta = 'b'\n" * 10)
+    before = [(each.line, each.state) for each in comments.listed().comments]
+    assert _answer(comments, monkeypatch, "9\ns\n") == review.Reviewed(0, 0, 1)
+    assert [(each.line, each.state) for each in comments.listed().comments] == before
+    assert "That is none of these." in capsys.readouterr().err
+
+
+def test_a_place_that_is_not_there_is_asked_for_again_and_the_place_is_told(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    identity = comments.add("a.py", 13, "about 13", "NOTE").commentId
+    write(root_of(comments), "a.py", "alpha = 'a'\nbeta = 'b'\n")
+    assert _answer(comments, monkeypatch, "a.py:99\nnone.py:1\nlib/b.py:4\n") == review.Reviewed(1, 0, 0)
+    told = capsys.readouterr().err
+    assert "Line must be between 1 and 2" in told
+    assert f"Placed at lib/b.py:4; `postil comments undo {identity}` undoes it" in told
+    assert [(each.filePath, each.line) for each in comments.listed().comments] == [("lib/b.py", 4)]
+
+
+def test_a_line_alone_is_not_offered_where_the_file_is_gone(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    comments.add("lib/deep/c.ts", 3, "about 3", "NOTE")
+    (root_of(comments) / "lib/deep/c.ts").unlink()
+    _answer(comments, monkeypatch, "q\n")
+    assert "\nFILE:LINE, [r]esolve, [s]kip, [d]elete, [q]uit > " in capsys.readouterr().err
+
+
+def test_a_comment_without_its_code_can_be_resolved_and_is_not_asked_about_again(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comments.add("a.py", 13, "about 13", "NOTE")
+    write(root_of(comments), "a.py", "alpha = 'a'\nbeta = 'b'\n")
+    assert _answer(comments, monkeypatch, "r\n") == review.Reviewed(0, 0, 0, resolved=1)
+    assert [each.status for each in comments.listed().comments] == ["resolved"]
+    assert comments.reviewing.review().waiting == ()

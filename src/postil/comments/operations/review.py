@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import innermost, symbols
 from postil.comments.model import Candidate
 from postil.comments.operations.answers import CommentNow, show_line
+from postil.comments.operations.by_id import CommentsById
 from postil.comments.operations.contract import ContractTools
 from postil.comments.operations.validation import Where
 from postil.comments.search.filters import file_matches
@@ -25,6 +26,7 @@ from postil.workspace.paths import RelativePath
 if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
 
+Done: TypeAlias = Literal["placed", "resolved", "deleted", "skipped"]
 LONGEST_SHOWN = 120
 LIKELY = 0.005
 """How sure a place must be to be offered: what is less is shown as 0.00."""
@@ -51,17 +53,20 @@ class Reviewed(Answer, frozen=True):
     deleted: int
     skipped: int
     waiting: tuple[CommentNow, ...] = ()
+    resolved: int = 0
 
     def for_model(self) -> str:
         if self.waiting:
             return "\n".join(["To review (run it on a terminal to decide):", *map(_show_options, self.waiting)])
-        return f"{self.placed} placed, {self.deleted} deleted, {self.skipped} left as they were"
+        return (
+            f"{self.placed} placed, {self.resolved} resolved, {self.deleted} deleted, {self.skipped} left as they were"
+        )
 
 
 class Decision(Struct, frozen=True):
     """What a person says of one comment: one of the candidates, or a file and a line."""
 
-    did: Literal["place", "keep", "delete", "skip", "quit"]
+    did: Literal["place", "keep", "resolve", "delete", "skip", "quit"]
     place: Candidate | None = None
     file: str = ""
     line: int = 0
@@ -73,6 +78,7 @@ class ReviewTools:
     def __init__(self, context: CommentsContext) -> None:
         self._context = context
         self._contract = ContractTools(context)
+        self._by_id = CommentsById(context)
 
     @reads("comments_orphans", title="Comments without their code", shell="comments orphans", positional=("file",))
     def list_orphans(self, file: Where = "") -> Orphaned:
@@ -126,41 +132,60 @@ class ReviewTools:
             for each in self._context.overview.where("stale = 1")
             if not there or file_matches(there, each.filePath)
         ]
-        waiting = (*self.list_orphans(file).comments, *map(self._context.explain, stale))
+        lost = (each for each in self.list_orphans(file).comments if each.status == "open")
+        waiting = (*lost, *(self._context.explain(each) for each in stale if each.comment.status == "open"))
         if not call.current().interactive:
             return Reviewed(0, 0, 0, waiting)
-        count = {"placed": 0, "deleted": 0, "skipped": 0}
+        count = {"placed": 0, "resolved": 0, "deleted": 0, "skipped": 0}
         for number, each in enumerate(waiting, 1):
-            decision = _ask(number, len(waiting), each)
-            if decision.did == "quit":
+            sys.stderr.write(f"\n[{number}/{len(waiting)}] {harmless(_show_options(each))}\n")
+            did = self._decide(each)
+            if did is None:
                 count["skipped"] += len(waiting) - number + 1
                 break
+            count[did] += 1
+        return Reviewed(count["placed"], count["deleted"], count["skipped"], resolved=count["resolved"])
+
+    def _decide(self, each: CommentNow) -> Done | None:
+        """Ask what is to become of a comment until it can be done, and do it. Returns None to end the review."""
+        here = self._context.tree.source_or_none(RelativePath(each.filePath)) is not None
+        while True:
+            decision = _ask(each, here=here)
+            if decision.did == "quit":
+                return None
             try:
-                count[self._carry_out(each, decision)] += 1
+                did, where = self._carry_out(each, decision)
             except Failure as fault:
                 sys.stderr.write(f"{harmless(fault.text())}\n")
-                count["skipped"] += 1
-        return Reviewed(count["placed"], count["deleted"], count["skipped"])
+                continue
+            if where:
+                sys.stderr.write(f"{did.capitalize()} at {harmless(where)}; `postil comments undo {each.id}` undoes it\n")
+            return did
 
-    def _carry_out(self, each: CommentNow, decision: Decision) -> Literal["placed", "deleted", "skipped"]:
+    def _carry_out(self, each: CommentNow, decision: Decision) -> tuple[Done, str]:
+        """Returns what was done, and of a comment that went somewhere the place."""
         if decision.did == "skip":
-            return "skipped"
+            return "skipped", ""
+        if decision.did == "resolve":
+            self._by_id.resolve(each.id)
+            return "resolved", ""
         if decision.did == "delete":
             self._contract.delete(each.id, each.filePath)
-            return "deleted"
+            return "deleted", ""
         if decision.did == "keep":
             self._contract.move(each.id)
-        elif decision.place:
+            return "placed", ""
+        if decision.place:
             place = decision.place
             self._context.moves.move(each.filePath, place.path, each.id, place.line, place.endLine)
-        else:
-            file = self._context.tree.typed(decision.file) or each.filePath
-            last = len(self._context.tree.source_with_line(file, decision.line).lines)
-            marker = self._context.find(each.id).marker
-            more = max(marker.endLine - marker.line, 0) if marker else 0  # as many lines as it spoke of
-            end = min(decision.line + more, last) if more else 0
-            self._context.moves.move(each.filePath, file, each.id, decision.line, end)
-        return "placed"
+            return "placed", f"{place.path}:{place.line}"
+        file = self._context.tree.typed(decision.file) or each.filePath
+        last = len(self._context.tree.source_with_line(file, decision.line).lines)
+        marker = self._context.find(each.id).marker
+        more = max(marker.endLine - marker.line, 0) if marker else 0  # as many lines as it spoke of
+        end = min(decision.line + more, last) if more else 0
+        self._context.moves.move(each.filePath, file, each.id, decision.line, end)
+        return "placed", f"{file}:{decision.line}"
 
 
 def _show_options(each: CommentNow) -> str:
@@ -183,8 +208,9 @@ def _show_options(each: CommentNow) -> str:
     return "\n".join(lines)
 
 
-_WORDS: dict[str, Literal["keep", "delete", "skip", "quit"]] = {
+_WORDS: dict[str, Literal["keep", "resolve", "delete", "skip", "quit"]] = {
     "k": "keep",
+    "r": "resolve",
     "d": "delete",
     "s": "skip",
     "": "skip",
@@ -192,12 +218,15 @@ _WORDS: dict[str, Literal["keep", "delete", "skip", "quit"]] = {
 }
 
 
-def _ask(number: int, total: int, each: CommentNow) -> Decision:
-    """Returns what the person at the terminal says about one comment."""
-    sys.stderr.write(f"\n[{number}/{total}] {harmless(_show_options(each))}\n")
+def _ask(each: CommentNow, *, here: bool) -> Decision:
+    """Returns what the person at the terminal says about one comment; `here`: its file is there."""
+    options = len(each.candidates)
+    places = [f"1-{options}" if options > 1 else "1"] if options else []
+    places += ["FILE:LINE", *([":LINE"] if here else [])]
+    keep = ["[k]eep here"] if each.stale else []
+    words = ", ".join([*places, *keep, "[r]esolve", "[s]kip", "[d]elete", "[q]uit"])
     while True:
-        keep = "[k]eep here, " if each.stale else ""
-        sys.stderr.write(f"number of a candidate, FILE:LINE, LINE, {keep}[s]kip, [d]elete, [q]uit > ")
+        sys.stderr.write(f"{words} > ")
         sys.stderr.flush()
         said = sys.stdin.readline()
         decision = _parse_decision(said.strip(), each) if said else Decision("quit")
@@ -207,9 +236,11 @@ def _ask(number: int, total: int, each: CommentNow) -> Decision:
 
 
 def _parse_decision(word: str, each: CommentNow) -> Decision | None:
+    """A bare number is a candidate and never a line: a slip of the finger must not place a comment anywhere."""
     if word in _WORDS and (word != "k" or each.stale):
         return Decision(_WORDS[word])
-    if word.isdecimal() and 1 <= int(word) <= len(each.candidates):
-        return Decision("place", each.candidates[int(word) - 1])
+    if word.isdecimal():
+        inside = 1 <= int(word) <= len(each.candidates)
+        return Decision("place", each.candidates[int(word) - 1]) if inside else None
     file, _, line = word.rpartition(":")
     return Decision("place", file=file, line=int(line)) if line.isdecimal() and int(line) > 0 else None
