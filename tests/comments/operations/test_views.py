@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from postil.comments.operations.views import ViewTools
+from postil.core import call
 from postil.core.failure import InvalidArguments, NotFound
+from postil.core.others.visible import paint
 from tests.comments.workspaces import Comments, commit, workspace, write
 from tests.workspace.repositories import git
 
@@ -61,6 +63,57 @@ def test_a_view_of_a_file_that_is_not_there_is_refused(comments: Comments) -> No
         views(comments).view("missing.py")
     with pytest.raises(NotFound):
         views(comments).view("a.py", diff="no-such-branch")
+
+
+def test_a_view_of_a_folder_is_refused_and_one_without_comments_says_so(comments: Comments) -> None:
+    write(Path(comments.tree.root), "lib/c.py", "x = 1\n")
+    with pytest.raises(InvalidArguments, match="lib is a folder or no text") as refused:
+        views(comments).view("lib")
+    assert "postil comments list lib" in refused.value.advice
+    assert views(comments).view("a.py", near=True).text == "a.py has no open comments."
+    nothing = "a.py has no open comments, and nothing changed in it since HEAD."
+    assert views(comments).view("a.py", diff="HEAD").text == nothing
+
+
+def test_a_view_of_a_file_that_was_renamed_says_where_the_code_is_now(comments: Comments) -> None:
+    root = Path(comments.tree.root)
+    comments.add("a.py", 6, "goes along", "NOTE")
+    commit(root, "commented")
+    git(root, "mv", "a.py", "moved.py")
+    text = views(comments).view("a.py").text
+    assert text.startswith("Their code is in another file now:\n")
+    assert "│ now at moved.py:6" in text
+    assert "Without their code" not in text
+    assert "now at" not in views(comments).view("moved.py").text
+
+
+def test_a_model_gets_the_code_around_the_comments_of_a_long_file(comments: Comments) -> None:
+    write(Path(comments.tree.root), "long.py", CODE * 100)
+    comments.add("long.py", 2002, "in the middle", "NOTE")
+    viewed = views(comments).view("long.py")
+    said = viewed.for_model()
+    assert said.startswith("long.py is long: ")
+    assert "in the middle" in said
+    assert len(said) < 1000
+    assert len(viewed.text) > len(CODE) * 100
+    assert viewed.for_person() == viewed.text
+    assert views(comments).view("a.py").near == ""
+
+
+def test_the_lines_of_a_diff_are_coloured_for_a_person(comments: Comments) -> None:
+    root = Path(comments.tree.root)
+    write(root, "a.py", CODE.replace("return state + 2\n", "return state + two\n"))
+    person = call.Call()
+    person.colors = True
+    call.enter(person)
+    try:
+        rows = paint(views(comments).view("a.py", diff="HEAD").for_person(), colors=True).split("\n")
+    finally:
+        call.enter(call.Call())
+    changed = [row for row in rows if "\x1b" in row]
+    assert [row[:5] for row in changed] == ["\x1b[31m", "\x1b[32m"]
+    assert "state + 2" in changed[0]
+    assert "state + two" in changed[1]
 
 
 def test_a_comment_without_its_code_is_shown_at_the_end(comments: Comments) -> None:

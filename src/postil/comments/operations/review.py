@@ -159,7 +159,9 @@ class ReviewTools:
                 sys.stderr.write(f"{harmless(fault.text())}\n")
                 continue
             if where:
-                sys.stderr.write(f"{did.capitalize()} at {harmless(where)}; `postil comments undo {each.id}` undoes it\n")
+                sys.stderr.write(
+                    f"{did.capitalize()} at {harmless(where)}; `postil comments undo {each.id}` undoes it\n"
+                )
             return did
 
     def _carry_out(self, each: CommentNow, decision: Decision) -> tuple[Done, str]:

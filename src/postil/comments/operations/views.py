@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from msgspec import Meta
@@ -15,10 +17,11 @@ from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.format import strip_tag
 from postil.comments.storage.store import LARGEST_SIDECAR
-from postil.core.answer import Answer
-from postil.core.failure import NotFound
+from postil.core import call
+from postil.core.answer import LARGEST, Answer
+from postil.core.failure import InvalidArguments, NotFound
 from postil.core.operation import reads
-from postil.core.others.visible import harmless
+from postil.core.others.visible import harmless, styled
 from postil.workspace.disk import read_named
 
 if TYPE_CHECKING:
@@ -28,15 +31,24 @@ Revision: TypeAlias = Annotated[str, Meta(max_length=300, description="A commit,
 FailOn: TypeAlias = Literal["none", "lost", "open"]
 
 
-class Viewed(Answer, frozen=True):
+class Viewed(Answer, frozen=True, omit_defaults=True):
     """Code with its comments between the lines."""
 
     filePath: str
     comments: tuple[CommentNow, ...]
     text: str
+    near: str = ""
+    """Only the code around the comments, where the whole is more than a model reads at once."""
 
     def for_model(self) -> str:
-        return self.text
+        if not self.near:
+            return self.text
+        return (
+            f"{self.filePath} is long: this is the code around its comments, and the file has the rest.\n\n{self.near}"
+        )
+
+    def for_person(self) -> str:
+        return _color_diff(self.text) if call.current().colors else self.text
 
 
 class Since(Answer, frozen=True):
@@ -96,7 +108,9 @@ class ViewTools:
     def view(
         self,
         file: Annotated[str, Meta(description="The source file")],
-        diff: Annotated[str, Meta(max_length=300, description="Only what changed since this revision")] = "",
+        diff: Annotated[
+            str, Meta(max_length=300, description="Only what changed since this revision, and the code around comments")
+        ] = "",
         near: Annotated[bool, Meta(description="Only the code around comments")] = False,
         resolved: Annotated[bool, Meta(description="Resolved comments, too")] = False,
     ) -> Viewed:
@@ -106,6 +120,12 @@ class ViewTools:
         context = self._context
         path = context.existing(context.tree.typed(file))
         source = context.tree.source_or_none(path)
+        if source is None and not context.store.has(path):
+            raise InvalidArguments(
+                f"{path} is a folder or no text",
+                advice=f"Name one file; `postil comments list {path}` lists the comments of a folder",
+                path="file",
+            )
         found = [
             comment_now(each)
             for each in context.overview.file(path)
@@ -122,15 +142,15 @@ class ViewTools:
             ranges = changed.ranges if changed else ()
             added = frozenset(line for each in ranges for line in range(each.start, min(each.stop, lines + 1)))
             removed = changed.removed if changed else {}
-        text = render_view(
-            source.lines if source else [],
-            found,
-            context.short_names(),
-            added=added,
-            removed=removed,
-            whole=not (diff or near),
-        )
-        return Viewed(path, tuple(found), text)
+        lines: Sequence[str] = source.lines if source else ()
+        short = context.short_names()
+        text = render_view(lines, found, short, added=added, removed=removed, whole=not (diff or near))
+        if not text:
+            text = f"{path} has no open comments" + (f", and nothing changed in it since {diff}." if diff else ".")
+        brief = ""
+        if not (diff or near) and found and len(text) > LARGEST:
+            brief = render_view(lines, found, short, whole=False)
+        return Viewed(path, tuple(found), text, brief)
 
     @reads("comments_diff", title="What was said since", shell="comments diff", positional=("revision",))
     def diff_comments(self, revision: Revision = "HEAD", file: Where = "") -> Since:
@@ -176,6 +196,17 @@ class ViewTools:
             return harmless(render_text(Sidecar(path, data or None)))  # git shows it without looking at it
         except Unreadable:
             return harmless(data.decode("utf-8", "replace"))  # what cannot be understood is shown as it is
+
+
+_CHANGED = re.compile(r"^( *\d+ \+ .*| +- .*)$", re.MULTILINE)
+"""A line that is new has a number, one that went has none (`show.view`)."""
+
+
+def _color_diff(text: str) -> str:
+    def color(found: re.Match[str]) -> str:
+        return styled(found[0], "red" if found[0].lstrip().startswith("-") else "green")
+
+    return _CHANGED.sub(color, text)
 
 
 def render_text(sidecar: Sidecar) -> str:

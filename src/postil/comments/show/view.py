@@ -30,8 +30,11 @@ def render_view(
     """
     by_line: dict[int, list[CommentNow]] = {}
     lost: list[CommentNow] = []
+    left: list[CommentNow] = []
     for each in comments:
-        if each.state == "orphaned" or each.has_left or not 1 <= each.line <= len(lines):
+        if each.movedTo and not lines:
+            left.append(each)  # the file went, and its code to another one
+        elif each.state == "orphaned" or each.has_left or not 1 <= each.line <= len(lines):
             lost.append(each)
         else:
             by_line.setdefault(min(max(each.line, each.endLine), len(lines)), []).append(each)
@@ -53,10 +56,12 @@ def render_view(
         out.append(f"{number:>{width}} {mark} {lines[number - 1][:WIDEST]}".rstrip())
         for each in by_line.get(number, ()):
             out += _render_comment(each, " " * (width + 3), short)
-    if lost:
-        out += ["", "Without their code:"]
-        for each in lost:
-            out += _render_comment(each, "   ", short)
+    for title, some in (("Their code is in another file now:", left), ("Without their code:", lost)):
+        if some:
+            out += ["", title] if out else [title]
+        for each in some:
+            *drawn, end = _render_comment(each, "   ", short)
+            out += [*drawn, *([f"   │ now at {each.path}:{each.lines}"] if some is left else []), end]
     return "\n".join(out)
 
 
