@@ -117,13 +117,16 @@ _STANDING = {**UNITED, "tools": {}, "resources": {"subscribe": True}, "prompts":
 
 _REMARKS = ("inbox", "remarks of the local user")
 _ISSUES = ("issues", OTHERS)
+_COMMENTS = ("comments", OTHERS)
 _FRAMES = {
-    "comments": ("comments", OTHERS),
+    "comments": _COMMENTS,
     "tracker": _ISSUES,
     "flows": ("workspace", OTHERS),
     "inbox": _REMARKS,
     **dict.fromkeys(("check_lazygit_messages", "inbox_wait", "request_review"), _REMARKS),
     **dict.fromkeys(("git_mile_next", "git_mile_claim"), _ISSUES),
+    **dict.fromkeys(("comments_relocate", "comments_move_all", "comments_review", "comments_restore"), _COMMENTS),
+    "issue_from_comment": _COMMENTS,
 }
 """Whose words a model reads in the answers of a part, or of a tool that changes something. GitLab frames its own."""
 

@@ -15,9 +15,9 @@ PROGRAM = "import sys; from postil.surfaces.shell.main import paired_comments; s
 class Client:
     """Speaks to the server line by line; what it did not ask for is kept in `heard`."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *command: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM], cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, *(command or ("-c", PROGRAM))], cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self.heard: list[dict[str, Any]] = []
         self._next = 0

@@ -33,3 +33,21 @@ def test_a_minified_file_is_copied_neither_into_its_sidecar_nor_into_answers(com
     assert [each.line for each in comments.file_comments("app.min.js").comments] == [2, 2]
     comments.relocate()
     assert len(sidecar(root, "app.min.js")) < 20_000
+
+
+def test_a_search_that_finds_nothing_says_what_else_was_asked_for(comments: Comments) -> None:
+    comments.add("a.py", 3, "about three", "NOTE", "ann")
+    found = comments.search("three", author="bob", tag="NOTE")
+    assert found.for_model() == 'No comments found matching query: "three" with tag: NOTE, author: bob'
+    assert found.for_contract() == 'No comments found matching query: "three"'
+    assert comments.search("four").for_model() == 'No comments found matching query: "four"'
+    dated = comments.search("three", since="2020-01-01T00:00:00Z", until="2021-01-01T00:00:00Z")
+    assert "since: 2020-01-01T00:00:00Z" in dated.for_model()
+
+
+def test_what_was_found_has_its_range_and_status(comments: Comments) -> None:
+    added = comments.add("a.py", 3, "about three", "NOTE", "ann", endLine=5)
+    comments.resolve(added.commentId)
+    said = comments.search("three").for_model()
+    assert f"a.py:3-5 (NOTE) - {added.commentId}\n" in said
+    assert said.endswith(" | Resolved")

@@ -9,7 +9,7 @@ import pytest
 
 from postil.core.failure import Conflict, InvalidArguments, NotFound
 from tests.comments.sidecars import EXTENSION, SOURCE, as_javascript
-from tests.comments.workspaces import Comments, root_of, sidecar, workspace, write
+from tests.comments.workspaces import Comments, commit, root_of, sidecar, workspace, write
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 
@@ -94,3 +94,43 @@ def test_an_unknown_id_is_not_found_and_nonsense_is_refused(comments: Comments) 
         comments.listed(revision="no-such-branch")
     with pytest.raises(NotFound):
         comments.listed(revision="--output=x")
+
+
+def test_a_copy_names_the_comment_that_it_repeats(comments: Comments) -> None:
+    identity = comments.add("a.py", 1, "why?", "QUESTION").commentId
+    short = comments.context.short_names()[identity]
+    copied = comments.add("lib/b.py", 4, copyOf=short).commentId
+    shown = comments.show(copied)
+    assert (shown.comment.text, shown.copyOf) == ("why?", identity)
+    assert f", copy of {identity}\n" in shown.for_model()
+    assert comments.show(identity).copyOf == ""
+
+
+def test_a_reply_of_several_lines_stays_in_its_column(comments: Comments) -> None:
+    identity = comments.add("a.py", 1, "why?", "QUESTION").commentId
+    comments.reply(identity, "first\nsecond", author="ann")
+    assert "\n    first\n    second\n" in comments.show(identity).for_model()
+
+
+def test_who_resolved_a_comment_is_shown(comments: Comments) -> None:
+    identity = comments.add("a.py", 1, "why?", "QUESTION").commentId
+    comments.resolve(identity, "wontfix", author="ann")
+    assert comments.show(identity).for_model().startswith(f"QUESTION {identity} (wontfix by ann)\n")
+
+
+def test_a_list_that_is_cut_names_the_argument_as_its_reader_gives_it(comments: Comments) -> None:
+    for line in (1, 2, 3):
+        comments.add("a.py", line, "x", "NOTE")
+    listed = comments.listed(limit=2)
+    assert listed.for_model().endswith("… and 1 more (limit)")
+    assert listed.for_person().endswith("… and 1 more (--limit)")
+    commit(root_of(comments), "commented")
+    assert "… and 1 more" in comments.listed(revision="HEAD", limit=2).for_model()
+
+
+def test_an_author_is_found_whatever_the_case(comments: Comments) -> None:
+    comments.add("a.py", 1, "x", "NOTE", "Ann")
+    commit(root_of(comments), "commented")
+    assert len(comments.listed(author="ann").comments) == 1
+    assert len(comments.listed(author="ANN", revision="HEAD").comments) == 1
+    assert comments.search("x", author="aNN").totalResults == 1

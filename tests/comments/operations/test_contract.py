@@ -94,8 +94,9 @@ def test_searching_answers_the_contracts_text_and_metadata(comments: Comments) -
     called(comments, "add_comment", {**second, "tag": "TODO"})  # no AI metadata: left out
     arguments, text, metadata = example("search_comments")
     found = called(comments, "search_comments", arguments)
-    assert without_ids(found.for_model()) == without_ids(text)
+    assert without_ids(found.for_contract()) == without_ids(text)
     assert found.metadata() == metadata
+    assert f"📝 {added.filePath}:{added.line} (TODO) - {added.commentId}\n" in found.for_model()  # to go on with it
 
 
 def test_the_comments_of_a_file_are_answered_as_the_contract_shows(comments: Comments) -> None:

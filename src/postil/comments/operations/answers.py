@@ -220,9 +220,9 @@ def _show_doubt(comment: CommentNow) -> str:
     return f"{'Orphaned' if comment.state == 'orphaned' else 'Needs review'}: {comment.reason}"
 
 
-def indent(text: str) -> str:
+def indent(text: str, column: int = 3) -> str:
     """Returns a text of several lines that stays in its column."""
-    return text.replace("\n", "\n   ")
+    return text.replace("\n", "\n" + " " * column)
 
 
 class Found(Answer, frozen=True):
@@ -238,13 +238,31 @@ class Found(Answer, frozen=True):
         return {"totalResults": self.totalResults, "query": self.query, "filters": self.filters}
 
     def for_model(self) -> str:
+        return self._list_hits(named=True)
+
+    def for_contract(self) -> str:
+        return self._list_hits(named=False)
+
+    def _list_hits(self, *, named: bool) -> str:
         if not self.totalResults:
-            return f'No comments found matching query: "{self.query}"' + warn_damaged(self.damaged)
+            return f'No comments found matching query: "{self.query}"' + self._warn(named) + warn_damaged(self.damaged)
         one = "1 matching comment" if self.totalResults == 1 else f"{self.totalResults} matching comments"
         shown = len(self.comments)
         more = f" (showing the newest {shown})" if shown < self.totalResults else ""
-        hits = (_show_hit(number, each) for number, each in enumerate(self.comments, 1))
+        hits = (_show_hit(number, each, named) for number, each in enumerate(self.comments, 1))
         return "\n\n".join([f"Found {one}{more}:", *hits]) + warn_damaged(self.damaged)
+
+    def _warn(self, named: bool) -> str:
+        """What was looked for beside the query: it is easily the reason that nothing is found."""
+        if not named or not self.filters:
+            return ""
+        return f" with {', '.join(f'{name}: {_show_filter(value)}' for name, value in self.filters.items())}"
+
+
+def _show_filter(value: str | bool | dict[str, str]) -> str:
+    if isinstance(value, dict):
+        return " to ".join(value.values())
+    return value if isinstance(value, str) else "yes"
 
 
 def warn_damaged(damaged: Sequence[Damage]) -> str:
@@ -256,14 +274,19 @@ def warn_damaged(damaged: Sequence[Damage]) -> str:
     return f"\n\n⚠️ Not read, and left untouched (postil comments check --fix):{named}{more}"
 
 
-def _show_hit(number: int, comment: CommentNow) -> str:
+def _show_hit(number: int, comment: CommentNow, named: bool) -> str:
+    """`named`: with the id and the lines, as whoever goes on with a comment needs them; the contract has neither."""
+    where = f"{comment.path}:{comment.lines if named else comment.line}"
+    name = f" - {comment.id}" if named else ""
     tag = f" ({comment.tag})" if comment.tag else ""
     sure = "" if comment.sureness is None else f" (confidence: {comment.sureness:g})"
     model = f"\n   AI: {comment.model}{sure}" if comment.model else ""
     made = call.current().tell_moment(comment.created)
     unsure = f" | {_show_doubt(comment)}" if comment.state in ("review", "orphaned") else ""
+    if named and comment.status != "open":
+        unsure += f" | {comment.status.capitalize()}"
     return (
-        f"{number}. 📝 {comment.path}:{comment.line}{tag}\n"
+        f"{number}. 📝 {where}{tag}{name}\n"
         f'   "{indent(comment.said)}"\n   Author: {comment.author} | Created: {made}{unsure}{model}'
     )
 

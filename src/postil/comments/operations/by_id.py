@@ -28,6 +28,7 @@ from postil.core import call
 from postil.core.answer import Answer
 from postil.core.group import MOST_OFFERED, completer
 from postil.core.operation import Spelling, reads, writes
+from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
     from postil.comments.model import Located
@@ -55,18 +56,18 @@ class Listed(Answer, frozen=True):
         return 7 if self.damaged else 0
 
     def for_model(self) -> str:
-        return self._join([show_line(each) for each in self.comments])
+        return self._join([show_line(each) for each in self.comments], "limit")
 
     def for_person(self) -> str:
-        return self._join([show_row(each, self.names.get(each.id, each.id)) for each in self.comments])
+        return self._join([show_row(each, self.names.get(each.id, each.id)) for each in self.comments], "--limit")
 
     def plain(self) -> object:
         return {"comments": self.comments, "total": self.total, "damaged": self.damaged}
 
-    def _join(self, rows: list[str]) -> str:
+    def _join(self, rows: list[str], argument: str) -> str:
         lines = rows or ["No comments."]
         if self.total > len(self.comments):
-            lines.append(f"… and {self.total - len(self.comments)} more (--limit)")
+            lines.append(f"… and {self.total - len(self.comments)} more ({argument})")
         return "\n".join(lines) + warn_damaged(self.damaged)
 
 
@@ -78,6 +79,8 @@ class ListedAt(Listed, frozen=True):
 
     def for_model(self) -> str:
         lines = [show_line(each) for each in self.comments] or [f"No comments at {self.revision[:12]}."]
+        if self.total > len(self.comments):
+            lines.append(f"… and {self.total - len(self.comments)} more")
         if self.later:
             lines += ["", "Made since, and where their code was then:", *map(show_line, self.later)]
         return "\n".join(lines)
@@ -98,17 +101,21 @@ class Shown(Answer, frozen=True, omit_defaults=True):
     code: str = ""
     copies: tuple[Candidate, ...] = ()
     """Other places with the same code, to which the comment could be copied."""
+    copyOf: str = ""
+    """The comment that this one repeats."""
 
     def for_model(self) -> str:
         now_, told = self.comment, call.current().tell_moment
+        by = f" by {now_.resolvedBy}" if now_.resolvedBy and now_.status != "open" else ""
         lines = [
-            f"{now_.tag or 'COMMENT'} {now_.id} ({now_.status})",
+            f"{now_.tag or 'COMMENT'} {now_.id} ({now_.status}{by})",
             f"{now_.path}:{now_.lines}  {now_.anchor}" + (f"  ({now_.origin})" if now_.origin else ""),
             f"{now_.author}, {told(now_.created)}"
-            + (f", edited {told(now_.updated)}" if now_.updated != now_.created else ""),
+            + (f", edited {told(now_.updated)}" if now_.updated != now_.created else "")
+            + (f", copy of {self.copyOf}" if self.copyOf else ""),
             "",
             now_.said,
-            *(f"\n  ↳ {reply.author}, {told(reply.created)}\n    {indent(reply.text)}" for reply in now_.replies),
+            *(f"\n  ↳ {reply.author}, {told(reply.created)}\n    {indent(reply.text, 4)}" for reply in now_.replies),
             "",
             f"state: {now_.state} (confidence {now_.confidence:.2f}) — {now_.reason}"
             + (", stale" if now_.stale else ""),
@@ -258,7 +265,10 @@ class CommentsById:
         each = self._context.find(commentId)
         now_ = self._context.explain(each)
         moves = list_moves(each.comment, each.marker)
-        return Shown(now_, now_.commit, moves, now_.newText, find_copies(self._tree, each.place))
+        sidecar = self._store.read(RelativePath(each.filePath))
+        repeated = sidecar.raw_comment(each.comment.id).get("x-copy-of") if sidecar.comment(each.comment.id) else None
+        origin = repeated if isinstance(repeated, str) else ""
+        return Shown(now_, now_.commit, moves, now_.newText, find_copies(self._tree, each.place), origin)
 
     @completer("commentId")
     def complete_id(self, typed: str) -> dict[str, str]:

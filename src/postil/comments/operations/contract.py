@@ -178,7 +178,7 @@ class ContractTools:
         check_tag(tag)
         if copyOf:
             original = self._context.find(copyOf).comment
-            text, tag = text or original.text, tag or original.tag
+            text, tag, copyOf = text or original.text, tag or original.tag, original.id
         check_text(text)
         asked = call.current()
         end = endLine if endLine != line else 0

@@ -44,6 +44,10 @@ class Relocated(Answer, frozen=True):
     orphaned: tuple[CommentNow, ...]
     dryRun: bool = False
 
+    @property
+    def has_words(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+        return bool(self.review or self.orphaned)
+
     def for_model(self) -> str:
         done = "would move" if self.dryRun else "moved"
         lines = [f"{len(self.moved)} {done}, {len(self.review)} to review, {len(self.orphaned)} orphaned"]

@@ -68,7 +68,7 @@ class Conditions(Struct, frozen=True):
             ("status", self.status),
         ):
             if value:
-                parts.append(f"{column} = ?")
+                parts.append(f"{column} = ?" + (" COLLATE NOCASE" if column == "author" else ""))
                 values.append(value)
         if self.with_ai:
             parts.append("ai = 1")
@@ -88,7 +88,7 @@ class Conditions(Struct, frozen=True):
         """Whether a comment of the past fulfils the conditions on its tag, author, state and status."""
         wanted = (
             (self.tag, each.tag),
-            (self.author, each.author),
+            (self.author.lower(), each.author.lower()),
             (self.state, each.state),
             (self.status, each.status),
         )
