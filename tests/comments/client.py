@@ -16,9 +16,8 @@ class Client:
     """Speaks to the server line by line; what it did not ask for is kept in `heard`."""
 
     def __init__(self, root: Path, *command: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, *(command or ("-c", PROGRAM))], cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        words = [sys.executable, *(command or ("-c", PROGRAM))]
+        self.process = subprocess.Popen(words, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.heard: list[dict[str, Any]] = []
         self._next = 0
         self._timer = threading.Timer(60, self.process.kill)

@@ -176,9 +176,9 @@ class ContractTools:
     ) -> Added:
         """Add a new paired comment to a source file at a specific line"""
         check_tag(tag)
-        if copyOf:
-            original = self._context.find(copyOf).comment
-            text, tag, copyOf = text or original.text, tag or original.tag, original.id
+        original = self._context.find(copyOf).comment if copyOf else None
+        if original:
+            text, tag = text or original.text, tag or original.tag
         check_text(text)
         asked = call.current()
         end = endLine if endLine != line else 0
@@ -192,7 +192,8 @@ class ContractTools:
         if problem and anchor != "text":
             raise SourceNotParsed(source.path, describe_problem(problem), _advise_parsing(anchor))
         author = sign(author or ("" if asked.person else "ai"), self._context.person)
-        added = self._add(source, symbol, line, text, author, tag or detect_tag(text), end, aiMeta, copyOf)
+        repeated = original.id if original else ""
+        added = self._add(source, symbol, line, text, author, tag or detect_tag(text), end, aiMeta, repeated)
         if not problems:
             return added
         return replace(added, warning=f"The file has a syntax error: {describe_problem(problems[0])}")
