@@ -142,14 +142,14 @@ class ViewTools:
             ranges = changed.ranges if changed else ()
             added = frozenset(line for each in ranges for line in range(each.start, min(each.stop, lines + 1)))
             removed = changed.removed if changed else {}
-        lines: Sequence[str] = source.lines if source else ()
+        code: Sequence[str] = source.lines if source else ()
         short = context.short_names()
-        text = render_view(lines, found, short, added=added, removed=removed, whole=not (diff or near))
+        text = render_view(code, found, short, added=added, removed=removed, whole=not (diff or near))
         if not text:
             text = f"{path} has no open comments" + (f", and nothing changed in it since {diff}." if diff else ".")
         brief = ""
         if not (diff or near) and found and len(text) > LARGEST:
-            brief = render_view(lines, found, short, whole=False)
+            brief = render_view(code, found, short, whole=False)
         return Viewed(path, tuple(found), text, brief)
 
     @reads("comments_diff", title="What was said since", shell="comments diff", positional=("revision",))
