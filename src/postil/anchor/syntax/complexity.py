@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from postil.anchor.syntax.languages import parse
-from postil.anchor.syntax.symbols import Symbol, symbols_of
+from postil.anchor.syntax.languages import grammar, parse
+from postil.anchor.syntax.queries import run_query
+from postil.anchor.syntax.symbols import DEEPEST_NODE, Symbol, symbols
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
+    from tree_sitter import Node, Query, QueryCursor
 
 # Node types that are a branch, over all grammars; their names are telling enough to share one list.
 _BRANCHES = frozenset(
@@ -40,35 +40,42 @@ class Complexity(Struct, frozen=True):
 
 def complexities(text: str, language: str | None) -> list[Complexity]:
     """Every function of a text in order; what is inside a nested function counts for that one alone."""
-    tree = parse(text, language)
+    functions = [symbol for symbol in symbols(text, language) if symbol.is_function]
+    tree = parse(text, language) if functions else None
     if tree is None or language is None:
         return []
-    functions = [symbol for symbol in symbols_of(tree, language) if symbol.is_function]
     owners: dict[int, int] = {}
     for index, function in enumerate(functions):  # inner functions come later and take their rows over
         for row in range(function.span.start - 1, function.span.last):
             owners[row] = index
     counts = [1] * len(functions)
-    for row in _branch_rows(tree.root_node, text.encode("utf-8", "surrogatepass")):
-        if row in owners:
-            counts[owners[row]] += 1
+    source = text.encode("utf-8", "surrogatepass")
+    for node in run_query(_query(language), tree.root_node, partial(_find_branches, tree.root_node)) or ():
+        owner = owners.get(node.start_point[0])
+        if owner is not None and _is_branch(node, source):
+            counts[owner] += 1
     return [Complexity(function, count) for function, count in zip(functions, counts, strict=True)]
 
 
-def _branch_rows(root: Node, source: bytes) -> Iterator[int]:
-    todo = [root]
-    while todo:
-        node = todo.pop()
-        if _is_branch(node, source):
-            yield node.start_point[0]
-        todo.extend(node.children)
+@cache
+def _query(language: str) -> Query:
+    """Returns what finds the nodes that may be a branch, of those that a grammar has."""
+    from tree_sitter import Query
+
+    of = grammar(language)
+    named = [f"({name})" for name in sorted(_BRANCHES) if of.id_for_node_kind(name, True)]
+    marks = [f'"{mark}"' for mark in sorted(_SHORT_CIRCUITS) if of.id_for_node_kind(mark, False)]
+    return Query(of, f"[{' '.join([*named, *marks])}] @branch" if named or marks else "(ERROR) @error")
+
+
+def _find_branches(root: Node, cursor: QueryCursor) -> list[Node]:
+    cursor.set_max_start_depth(DEEPEST_NODE)
+    return cursor.captures(root).get("branch", [])
 
 
 def _is_branch(node: Node, source: bytes) -> bool:
-    if node.type in _SHORT_CIRCUITS:
-        return not node.is_named
-    if node.type not in _BRANCHES or not node.is_named:
-        return False
+    if not node.is_named:
+        return True
     # `default:`, `case _:` and `else ->` are where the flow goes when it does not branch.
     head = source[node.start_byte : min(node.end_byte, node.start_byte + 40)].replace(b":", b" ").split()[:2]
     return head[:1] not in _DEFAULTS and head != [b"case", b"_"]
