@@ -7,6 +7,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -278,3 +281,38 @@ def test_the_promise_is_told(state: PostgresState, postgres: PostgresServer) -> 
     finally:
         postgres.execute("ALTER SYSTEM RESET synchronous_commit")
         postgres.execute("SELECT pg_reload_conf()")
+
+
+class Settings:
+    """A connection that answers questions for settings, and how many standbys there are."""
+
+    def __init__(self, standbys: int, **said: str) -> None:
+        usual = {"server_version": "17.2 (Debian)", "fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
+        self._said, self._standbys = {**usual, "synchronous_standby_names": "", **said}, standbys
+
+    def execute(self, statement: str) -> Any:
+        name = statement.removeprefix("SHOW ")
+        return SimpleNamespace(fetchone=lambda: (self._said.get(name, self._standbys),))
+
+
+@pytest.mark.parametrize(
+    ("settings", "promised", "faults"),
+    [
+        (Settings(0), "version 17.2, nothing acknowledged is lost", 0),
+        (Settings(0, synchronous_standby_names="one"), "version 17.2, nothing acknowledged is lost", 0),
+        (Settings(1, synchronous_standby_names="one"), "version 17.2, nothing acknowledged is lost", 0),
+        (Settings(1), "it may miss the last writes)", 0),
+        (Settings(0, fsync="off"), "acknowledged writes may be lost", 1),
+        (Settings(0, full_page_writes="off", synchronous_commit="off"), "acknowledged writes may be lost", 2),
+        (Settings(0, synchronous_commit="local"), "version 17.2, nothing acknowledged is lost", 0),
+        (Settings(1, synchronous_commit="local", synchronous_standby_names="x"), "acknowledged writes may be lost", 1),
+    ],
+)
+def test_the_promise_is_what_the_settings_make_of_it(
+    settings: Settings, promised: str, faults: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = PostgresState("postgresql:///x?host=/nowhere/at/all")
+    monkeypatch.setattr(vars(state)["_connections"], "using", lambda: nullcontext(settings))
+    promise, found = state.promise()
+    assert promise.endswith(promised)
+    assert len(found) == faults

@@ -200,7 +200,7 @@ def test_a_secret_that_everybody_can_read_is_warned_of(tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_bytes(b"s" * 32)
     security = SecuritySettings(signing_key_files=(str(file),))
-    for mode, warned in ((0o600, 0), (0o640, 0), (0o644, 1)):
+    for mode, warned in ((0o600, 0), (0o640, 0), (0o641, 0), (0o642, 1), (0o644, 1)):
         file.chmod(mode)
         assert len(compose(composition(tmp_path, security=security), "token").warnings) == warned
 

@@ -294,3 +294,11 @@ def test_what_is_away_for_a_moment_is_an_error_and_no_result_of_a_tool() -> None
     for failure, key in ((StorageFailed("Away", status=503), "error"), (NotFound("No such thing"), "result")):
         work = started(session, request("tools/call", 1, name="count"))
         assert key in read(session.fail(work, failure))
+
+
+@pytest.mark.parametrize(("asked", "is_draft"), [(1, True), (True, False), (1.0, False), ("1", False), (2, False)])
+def test_only_the_number_one_is_the_first_draft(asked: object, is_draft: bool) -> None:
+    session = alone()
+    answer = read(session.receive(request("initialize", 0, protocolVersion=asked))[0])["result"]
+    assert session.is_draft is is_draft
+    assert (answer["protocolVersion"] == 1) is is_draft

@@ -32,6 +32,7 @@ async def test_structured_content_comes_with_the_eras_that_have_it() -> None:
         await talk.initialize(version)
         result = (await talk.call("echo", {"text": "a"}))["result"]
         assert ("structuredContent" in result) == (version >= "2025-06-18")
+        assert result["isError"] is False
         (tool,) = [t for t in (await talk.ask("tools/list"))["result"]["tools"] if t["name"] == "echo"]
         assert ("outputSchema" in tool) == (version >= "2025-06-18")
         assert ("annotations" in tool) == (version >= "2025-03-26")

@@ -21,6 +21,7 @@ from postil.wire.server import UNITED, Face, Hooks, Server
 from postil.wire.transports.http.asked import Asked
 from postil.wire.transports.http.endpoint import Endpoint
 from postil.wire.transports.http.event_log import Budget, SessionLogs
+from postil.wire.transports.http.sse import ReplyStream
 from tests.wire.http_client import BOTH, META, STATELESS, Running, request, running
 
 
@@ -369,3 +370,27 @@ async def test_what_a_stream_said_is_whole_and_its_calls_are_counted() -> None:
     assert exchange.sent[-1]["more_body"] is False
     assert counted == [(1, 0)]
     assert (endpoint.calls, endpoint.streams) == (0, 0)
+
+
+@pytest.mark.anyio
+async def test_a_stream_that_has_ended_leaves_nothing_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    part = Cellar()
+    endpoint = Endpoint(Server(Registry.of([("cellar", part)]), Face("cellar", "1", UNITED)), ping_every=0.001)
+    woken: list[object] = []
+    wake = ReplyStream.wake
+
+    def count(stream: ReplyStream) -> None:
+        woken.append(stream)
+        wake(stream)
+
+    monkeypatch.setattr(ReplyStream, "wake", count)
+    before = asyncio.all_tasks()
+    named: dict[str, Any] = {"MCP_Protocol_Version": STATELESS, "Mcp_Method": "tools/call", "Mcp_Name": "cellar_climb"}
+    await Exchange(climbing(**META), **named).post(endpoint)
+    assert woken
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert asyncio.all_tasks() == before
+    woken.clear()
+    await asyncio.sleep(0.02)
+    assert woken == [], "no sign of life is due any more"
