@@ -16,7 +16,10 @@ from postil.comments.search import text_file as corpus_module
 from postil.comments.search.patterns import Pattern
 from postil.comments.search.text_file import TextFile
 
-TEXTS = ["abc", "xab\ncd", "z", "da", "", "Grüße\nan die\n", "z\n", "x\x00y", "\n a"]
+TEXTS = [
+    *("abc", "xab\ncd", "z", "da", "", "Grüße\nan die\n", "z\n", "x\x00y", "\n a"),
+    *("Security first", "in\u017fecurity", "obscurity", "\u212aelvin", "elvin", "a secret\nkelvin", "kein"),
+]
 
 
 def database(texts: Iterable[str]) -> sqlite3.Connection:
@@ -79,6 +82,10 @@ def alone(pattern: Pattern, texts: Iterable[str]) -> list[int]:
         "[[:space:]]",
         r"\\A",
         "x.y",
+        "security",
+        "secret|kelvin|grisly",
+        "security|kelvin|",
+        "an die|kein",
         "an die$",
     ],
 )
@@ -94,8 +101,10 @@ def test_a_pattern_finds_in_many_texts_what_it_finds_in_each(query: str, tmp_pat
 
 
 @given(
-    texts=st.lists(st.text("ab \nÄk", max_size=8), max_size=12),
-    query=st.text("ab .*|()^$[]\\sn\nÄ?:", min_size=1, max_size=7),
+    texts=st.lists(st.text("ab \nÄks\u017f", max_size=8), max_size=12),
+    query=st.one_of(
+        st.text("ab .*|()^$[]\\sn\nÄ?:", min_size=1, max_size=7), st.text("abks |", min_size=1, max_size=7)
+    ),
     loose=st.sampled_from([0, 3, 100]),
     dense=st.sampled_from([1, 2, 1000]),
     piece=st.sampled_from([1, 9, 1 << 18]),
@@ -112,6 +121,7 @@ def test_any_pattern_finds_in_any_texts_what_it_finds_in_each(
         patch.setattr(corpus_module, "MOST_LOOSE", loose)
         patch.setattr(patterns, "DENSE", dense)
         patch.setattr(patterns, "PIECE", piece)
+        patch.setattr(patterns, "SHORTEST_PIECE", 1)
         hits = TextFile(str(tmp_path_factory.mktemp("corpus") / "c")).search(database(texts), pattern)
         expected = alone(pattern, texts)
         assert hits.numbers() == expected

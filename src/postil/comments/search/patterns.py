@@ -23,13 +23,20 @@ END = b"\xff"
 """No UTF-8 text holds this byte and nothing but `\\C` matches it, so no match reaches from one text into the next."""
 GAP = b"\n" + END + b"\n"
 """Between two texts: `^` and `$` are the edges of lines there."""
-DENSE = 20_000
+DENSE = 2_000
 """From so many matches on it pays to look for a plain text in the lowered bytes; a match of RE2 costs a call."""
 PIECE = 1 << 18
 """Bytes that are lowered at once, at least: a million comments are 87 MB."""
+SHORTEST_PIECE = 3
+"""Letters of a piece of a word that is worth looking for."""
 _OPERATORS = re.compile(r"[\\^$.|?*+()\[\]{}]")
 # What a run of texts cannot tell: bytes instead of characters, `^` taken back to the edges of the whole, quotations.
 _ALONE = re.compile(r"\\[CQ]|\(\?[a-zA-Z]*-[a-zA-Z]*m")
+# RE2 looks for one word at four times the speed at which it looks for any of several, or for one that begins with a
+# letter that is the small form of another one, too: the long s and the sign of Kelvin are the only such of ASCII.
+_FEW_WORDS = re.compile(r"[A-Za-z0-9_ ]+(?:\|[A-Za-z0-9_ ]+){0,2}")
+_FOLDED = re.compile("[sSkK]")
+_ODD = ("\u017f".encode(), "\u212a".encode())
 _EDGES = {"A": "^", "z": "$"}
 _FROM_THE_START = re.compile(r"\^[\w ]")
 # Patterns that cannot match the end of a line, so that a match never touches the gap between texts.
@@ -103,6 +110,8 @@ class Pattern:
             return None  # what is found in nothing, with no edge around it, is found everywhere
         if self._alone:
             return self._ends_one_by_one(run)
+        if self._is_few_words() and (found := self._ends_of_words(run, known)) is not None:
+            return found
         return self._ends_at_once(run, known)
 
     def _ends_at_once(self, run: Bytes, known: Sequence[int]) -> list[int] | Letters:
@@ -128,10 +137,38 @@ class Pattern:
                     found.append(end)
             at = end + 1
             if len(found) == DENSE and bisect_left(known, at) < 3 * DENSE:
-                if self.letters:
+                if self.letters and not (_FOLDED.search(self._query) and any(run.find(odd) >= 0 for odd in _ODD)):
                     return Letters(self.letters, run)
                 if not anchored and _IN_LINE.fullmatch(self._query):
                     return found + self._ends_of_many(run, known, at)
+
+    def _is_few_words(self) -> bool:
+        """Whether it pays to look for each word by itself."""
+        query = self._query
+        if (
+            not _FEW_WORDS.fullmatch(query)
+            or not ("|" in query or _FOLDED.match(query))
+            or (self._plain and "|" in query)
+        ):
+            return False
+        return all(max(map(len, _FOLDED.split(word))) >= SHORTEST_PIECE for word in query.split("|"))
+
+    def _ends_of_words(self, run: Bytes, known: Sequence[int]) -> list[int] | None:
+        """Returns the same for a few words, of each of which the plainest piece is looked for by itself.
+
+        A text that has a piece is asked by itself. None when very many have one.
+        """
+        found: set[int] = set()
+        for word in self._query.split("|"):
+            piece = max(_FOLDED.split(word), key=len)
+            first, at, seen = spans(_compile(piece, "", literal=True)), 0, 0
+            while (start := first(run, at)[0]) >= 0:
+                at, seen = run.find(END, start), seen + 1
+                if at in found or piece == word or self.matches(run[run.rfind(END, 0, start) + 2 : at - 1]):
+                    found.add(at)
+                if seen == DENSE and bisect_left(known, at) < 3 * DENSE:
+                    return None
+        return sorted(found)
 
     def _ends_of_many(self, run: Bytes, known: Sequence[int], at: int) -> list[int]:
         """Returns the rest where most texts match: texts in a row that all match are one match."""
