@@ -168,7 +168,7 @@ class Rows:
 
     def __init__(self, root: Node) -> None:
         lines = (root.text or b"").split(b"\n")
-        self._starts = [*accumulate((len(line) + 1 for line in lines), initial=root.start_byte)]
+        self._starts = [*accumulate(map((1).__add__, map(len, lines)), initial=root.start_byte)]
         self._before = root.start_point[0] - 1
 
     def first(self, node: Node) -> int:
@@ -211,14 +211,10 @@ def first_row(node: Node, siblings: Siblings, rows: Rows) -> int:
     while (parent := node.parent) is not None and parent.type in _WRAPPERS:
         node = parent
     row = rows.first(node)
-    above: Node | None = None  # the comment that was taken last
     for before in siblings.before(node, parent):
-        comment, last = "comment" in before.type, rows.last(before)
-        if above is not None and last == row and not comment:
-            return row  # a comment at the end of a line of code is about that line
-        if not comment or last != row - 1:
+        if "comment" not in before.type or rows.last(before) != row - 1:
             return row
-        row, above = rows.first(before), before
+        row = rows.first(before)
     return row
 
 

@@ -233,6 +233,8 @@ def is_too_deep(text: str, language: str) -> bool:
         return False
     marks = _YAML_MARKS if language == "yaml" else " \t"
     lines = text.split("\n")
+    if max(map(len, lines)) <= DEEPEST:
+        return False
     if not any(len(line) - len(line.lstrip(marks)) > DEEPEST for line in lines if len(line) > DEEPEST):
         return False
     return language == "yaml" or _count_levels([len(line) - len(line.lstrip(marks)) for line in lines]) > DEEPEST
