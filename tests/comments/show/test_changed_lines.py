@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -81,7 +82,12 @@ def test_a_revision_that_is_not_there_is_told_with_what_helps_here(
     git(beside, "clone", "-q", "--depth", "1", root.as_uri(), "shallow")
     message, advice = refusal(beside / "shallow", "HEAD~1")
     assert "shallow" in message
-    assert "--unshallow" in advice
+    git(root, "branch", "other", "HEAD~1")
+    assert refusal(beside / "shallow", "origin/other")[1] == advice
+    _, *command = shlex.split(advice.split("`")[1])
+    git(beside / "shallow", *command)
+    for revision in ("HEAD~1", "origin/other"):
+        assert find_base(SourceTree(str(beside / "shallow")), revision), "what was advised helps"
     (beside / "empty").mkdir()
     assert "no git repository" in refusal(beside / "empty", "HEAD")[0]
     git(beside / "empty", "init", "-q")

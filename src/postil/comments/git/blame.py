@@ -195,8 +195,9 @@ def require_revision(tree: SourceTree, revision: str) -> Commit:
     why, advice = "", "Name a commit, a branch or a tag that was fetched"
     if is_shallow(tree):
         why = " in this shallow clone"
-        advice = (
-            "Fetch more history: `git fetch --unshallow` (in CI: `GIT_DEPTH: 0` of GitLab, `fetch-depth: 0` of GitHub)"
+        advice = (  # a clone that was cut has one branch only, and --unshallow alone brings no other
+            "Fetch all history and branches: `git fetch --unshallow origin '+refs/heads/*:refs/remotes/origin/*'` "
+            "(in CI: `GIT_DEPTH: 0` of GitLab, `fetch-depth: 0` of GitHub)"
         )
     elif resolve_revision(tree, "HEAD") is None:
         why, advice = ": nothing is committed here yet", "Commit something first"
