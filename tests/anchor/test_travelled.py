@@ -93,6 +93,15 @@ def test_words_that_are_alike_in_another_function_do_not_travel() -> None:
     assert Travelled(*pages, lambda key: False).judge(row, at) != "moved"
 
 
+def test_a_decorator_goes_to_no_function_for_its_name() -> None:
+    old = OLD.replace("def gross", "@app.route('/')\ndef gross")
+    other = MOVED.replace("def gross", "@app.route('/')\ndef gross")
+    pages = Page(Source(old, "a.py")), Page(Source(KEPT, "a.py")), Page(Source(other, "b.py"))
+    found = Travelled(*pages, lambda key: False)
+    assert found.judge(row_of(old, "@app"), row_of(other, "@app")) == "review"
+    assert found.judge(row_of(old, "@app"), row_of(other, "@app"), renamed=True) == "moved"
+
+
 def test_a_short_function_travels_by_its_name() -> None:
     other = "def fee():\n    return 1\n\n\ndef gross(price, rate):\n    return round_to_cents(taxed)\n"
     assert travelled(other).judge(row_of(OLD, "return round"), 5) == "moved"

@@ -72,13 +72,25 @@ class Travelled:
         return 1.0 if self._times[key] == 1 and len(self.other.places[self.other.keys[place]]) == 1 else _COMMON
 
     def _goes_along(self, row: int, at: int) -> bool:
-        """Returns whether a row stands unchanged where it would, in the function that travelled or above it."""
-        if self._aligned.forward[row] != at or self.old.keys[row] != self.other.keys[at]:
+        """Returns whether words stand unchanged where they would, in the function that travelled or above it.
+
+        They are the only ones of their kind in both files, or between the same rows. A decorator has no words.
+        """
+        key = self.old.keys[row]
+        if self._aligned.forward[row] != at or key != self.other.keys[at] or key.startswith("@"):
+            return False
+        alone = len(_WORDS.sub("", key)) >= _SHORTEST and self._times[key] == 1 == len(self.other.places[key])
+        if not alone and not all(self._is_beside(row, at, step) for step in (-1, 1)):
             return False
         if self._has_symbol(row, at):
             return True
         declared, now = self.old.documented(row), self.other.documented(at)
         return declared >= 0 and self._aligned.forward[declared] == now >= 0 and self._has_symbol(declared, now)
+
+    def _is_beside(self, row: int, at: int, step: int) -> bool:
+        """Returns whether the row above (step -1) or below, blank ones left out, is beside the place as well."""
+        near, there = _step(self.old, row, step), _step(self.other, at, step)
+        return 0 <= near < len(self.old) and self._aligned.forward[near] == there
 
     def _has_symbol(self, row: int, at: int) -> bool:
         """Returns whether the function or class around the row is the one around the place, and has moved."""
@@ -103,3 +115,10 @@ class Travelled:
     @cached_property
     def _times(self) -> Counter[str]:
         return Counter(self.old.keys)
+
+
+def _step(page: Page, row: int, step: int) -> int:
+    row += step
+    while 0 <= row < len(page) and not page.keys[row]:
+        row += step
+    return row
