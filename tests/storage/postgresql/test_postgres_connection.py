@@ -121,3 +121,21 @@ def test_what_postgresql_says_is_told_in_one_line(raised: Exception, told: type[
     assert said in shown
     assert "more" not in shown
     connections.note_answer()
+
+
+def test_a_connection_is_used_again_until_it_is_closed(postgres: PostgresServer) -> None:
+    connections = Connections(postgres.address, 15.0, 15.0)
+
+    def ask() -> int:
+        with connections.using() as connection:
+            return connection.execute("SELECT pg_backend_pid()").fetchone()[0]
+
+    try:
+        first = ask()
+        assert ask() == first
+        vars(connections)["_idle"][0].close()
+        second = ask()
+        assert second != first
+        assert ask() == second
+    finally:
+        connections.close()

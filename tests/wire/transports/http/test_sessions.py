@@ -385,3 +385,17 @@ async def test_at_the_end_streams_end_and_nothing_is_left() -> None:
     await here.sessions.close(0)
     assert stream.over
     assert len(here.sessions) == 0
+
+
+@pytest.mark.anyio
+async def test_a_session_that_was_gone_on_with_here_ends_when_it_is_ended_where_it_began(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sessions, "LOOK_EVERY", -1.0)  # nothing is believed for a while
+    store = MemoryEphemeralStore()
+    here, there = Replica(store), Replica(store)
+    session = await here.begin()
+    assert await there.has(session)
+    await here.sessions.end_everywhere(session)
+    assert not await there.has(session)
+    assert len(there.sessions) == 0
