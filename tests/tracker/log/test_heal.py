@@ -102,6 +102,27 @@ def test_logs_that_somebody_deleted_come_back_by_the_sync_of_any_writer_who_saw_
     assert "nothing new" in said(bob, "sync")
 
 
+def test_an_empty_host_gets_the_events_of_all_writers_and_the_old_one_stays_as_it_was(team: tuple[Path, Path, Path]):
+    remote, ann, bob = team
+    for clone, title in ((ann, "Ann was here"), (bob, "Bob writes")):
+        Tracker(clone).tools.create(title)
+        said(clone, "sync")
+    before = git(remote, "for-each-ref", "refs/postil")
+    empty = remote.parent / "empty.git"
+    git(remote.parent, "init", "--quiet", "--bare", str(empty))
+    git(bob, "remote", "set-url", "origin", str(empty))
+    assert "1 event appended again" in said(bob, "sync")
+    wanted = ["Ann was here", "Bob writes"]
+    assert list_titles(bob) == list_titles(fresh_clone(empty, "dora")) == wanted
+    assert git(remote, "for-each-ref", "refs/postil") == before
+    git(ann, "remote", "set-url", "origin", str(empty))  # ann comes after, with the log that bob had carried over
+    said(ann, "sync")
+    said(bob, "sync")
+    assert list_titles(ann) == list_titles(bob) == wanted
+    states = {said(clone, "verify").partition("state ")[2] for clone in (ann, bob)}
+    assert len(states) == 1
+
+
 def test_verify_fix_gives_back_what_another_writer_lost(team: tuple[Path, Path, Path]):
     remote, ann, bob = team
     Tracker(ann).tools.create("T0")

@@ -34,6 +34,17 @@ def test_verify_names_a_missing_object_and_other_logs_are_still_read(team: tuple
     assert list_titles(bob) == ["Ann", "Ann 2", "Bob"]
 
 
+def test_a_log_that_is_here_twice_is_counted_once(team: tuple[Path, Path, Path]):
+    _, ann, bob = team
+    Tracker(ann).tools.create("Ann")
+    said(ann, "sync")
+    said(ann, "pull")  # its own log is now also one of the remote's
+    assert git(ann, "for-each-ref", "refs/postil").count("\n") == 2
+    said(bob, "pull")
+    counted = {said(clone, "verify").partition("\n")[0] for clone in (ann, bob)}
+    assert counted == {"1 log, 1 commit, 1 event, 1 entity"}
+
+
 def test_stale_locks_are_named_and_removed_when_asked(shared: tuple[Path, Path]):
     where, _ = shared
     ref = git(where, "for-each-ref", "--format=%(refname)", "refs/postil/log").strip()

@@ -19,6 +19,7 @@ from tests.tracker.foreign import everything
 from tests.tracker.groups import Clock, Tracker, forged
 from tests.tracker.programs import answered, git, run, said
 from tests.tracker.questions import fill
+from tests.tracker.teams import list_titles
 
 
 def test_an_export_never_leaves_its_folder(repository: Path, tmp_path: Path):
@@ -172,3 +173,16 @@ def test_a_second_import_asks_git_a_few_times_whatever_is_imported(
     assert (done.created, done.updated) == (0, 0)
     assert done.unchanged > 100
     assert len(started) <= 2
+
+
+def test_of_several_files_the_one_that_cannot_be_read_is_named_and_nothing_is_imported(
+    repository: Path, tmp_path: Path
+):
+    good, bad = tmp_path / "good.jsonl", tmp_path / "bad.jsonl"
+    good.write_text(json.dumps({"id": "bd-1", "title": "Good", "status": "open", "issue_type": "task"}) + "\n")
+    bad.write_text("no issue at all\n")
+    told = run(repository, "import", str(good), str(bad))
+    assert told.returncode == 2
+    assert f"{bad}: " in told.stderr
+    assert "nothing was imported" in told.stderr
+    assert list_titles(repository) == []

@@ -62,7 +62,8 @@ class _Checked:
         self.found = list_logs(root)
         self.problems: list[str] = []
         self.damaged: list[Tip] = []
-        self.commits = self.events = self.later = 0
+        self._sizes: dict[str, tuple[int, int, int]] = {}
+        """Events, commits and events of a later version, of the longest that is here of each writer's log."""
         self.latest: dict[str, tuple[Event, str]] = {}
         for tip in self.found:
             with open_objects(root) as git:  # a new conversation each: one damaged log must not end the others'
@@ -73,6 +74,8 @@ class _Checked:
                 except LogDamaged as fault:
                     self.problems.append(f"{tip.ref}: {fault.message}")
                     self.damaged.append(tip)
+        self.logs = len({tip.replica for tip in self.found})
+        self.events, self.commits, self.later = (sum(size[i] for size in self._sizes.values()) for i in range(3))
 
     def warnings(self) -> list[str]:
         """Returns what somebody wrote that is not believed."""
@@ -87,9 +90,8 @@ class _Checked:
         return told
 
     def _add(self, tip: Tip, log: _CheckedLog) -> None:
-        self.commits += log.commits
-        self.events += log.events
-        self.later += log.later
+        size = (log.events, log.commits, log.later)
+        self._sizes[tip.replica] = max(size, self._sizes.get(tip.replica, size))
         self.latest.update((event.id, (event, tip.ref)) for event in log.highest)
         self.problems += [f"{tip.ref}: {fault}" for fault in log.faults]
 
@@ -122,7 +124,7 @@ def verify_logs(store: Store, fix: bool) -> Verified:
     if {row[1]: hash(row[1:]) for row in cached} != rows:
         problems.append("the cache differs from the logs; --fix builds it anew")
     return Verified(
-        logs=len(checked.found),
+        logs=checked.logs,
         commits=checked.commits,
         events=checked.events,
         entities=len(rows),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import UNSET, Struct, UnsetType
 
 from postil.core.answer import Answer
+from postil.core.others.framing import frame
 from postil.tracker.index.tables import Row
 from postil.tracker.state.checklist import Criterion
 from postil.tracker.text import align, flatten, format_count
@@ -135,16 +136,28 @@ class Prime(Answer, frozen=True, kw_only=True):
     claimed: list[str]
     ready: list[str]
 
+    @property
+    def has_words(self) -> bool:
+        """The titles are framed here: what Postil itself says stands outside."""
+        return False
+
     def for_model(self) -> str:
-        """A short page."""
-        lines = [f"{format_count(self.open, 'open issue')}, {self.blocked} blocked."]
-        lines += ["In progress:", *(f"- {flatten(one)}" for one in self.claimed)] if self.claimed else []
-        lines += ["Ready, the most urgent first:", *(f"- {flatten(one)}" for one in self.ready)] if self.ready else []
-        return "\n".join([*lines, _HOW])
+        """A short page: counts, what others wrote in a frame, how to work."""
+        titles = self._list_titles()
+        return "\n".join([self._count(), *([frame("\n".join(titles), "issues")] if titles else []), _HOW])
 
     def for_person(self) -> str:
-        """The same page."""
-        return self.for_model()
+        """The same page, without a frame."""
+        return "\n".join([self._count(), *self._list_titles(), _HOW])
+
+    def _count(self) -> str:
+        return f"{format_count(self.open, 'open issue')}, {self.blocked} blocked."
+
+    def _list_titles(self) -> list[str]:
+        lines = ["In progress:", *(f"- {flatten(one)}" for one in self.claimed)] if self.claimed else []
+        return lines + (
+            ["Ready, the most urgent first:", *(f"- {flatten(one)}" for one in self.ready)] if self.ready else []
+        )
 
 
 def make_ready_item(row: Row, short: str) -> ReadyItem:

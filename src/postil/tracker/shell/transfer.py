@@ -100,10 +100,10 @@ class TransferCommands:
             return replace(self._retell(stories, dry_run), unread=unread or UNSET)
         if not file:
             raise InvalidParams("No file was named", advice="Name files, or --source git-mile or git-bug")
-        texts = [read_whole(name) for one in file for name in _list_files(one)]
-        if source == "events" or (source == "auto" and texts[0].startswith('{"t":"')):
-            return self._copy(texts, dry_run)
-        return self._take([one for text in texts for one in _parse_file(text, source)], dry_run)
+        texts = {name: read_whole(name) for one in file for name in _list_files(one)}
+        if source == "events" or (source == "auto" and next(iter(texts.values())).startswith('{"t":"')):
+            return self._copy(list(texts.values()), dry_run)
+        return self._take(_parse_files(texts, source), dry_run)
 
     def _chosen(self, filter_: str | None) -> list[str]:
         found: list[str] = []
@@ -193,6 +193,20 @@ def _list_files(name: str) -> list[str]:
     if not found:
         raise InvalidParams(f"There is no Markdown file in {name}", advice="Name the folder of the tasks")
     return sorted(found)
+
+
+def _parse_files(texts: dict[str, str], source: Source) -> list[ForeignIssue]:
+    """Returns the issues of all files. Raises InvalidParams for the first that has none, before anything is written."""
+    found: list[ForeignIssue] = []
+    for name, text in texts.items():
+        try:
+            found += _parse_file(text, source)
+        except InvalidParams as fault:
+            if len(texts) == 1:
+                raise
+            told = f"{name}: {fault.message}; nothing was imported"
+            raise InvalidParams(told, advice=fault.advice, **fault.data) from None
+    return found
 
 
 def _parse_file(text: str, source: Source) -> list[ForeignIssue]:
