@@ -84,3 +84,23 @@ def test_the_author_is_who_was_verified_and_a_name_is_a_claim() -> None:
     named = Call(Caller("key:9823c9ecaa2b3d12", surface="http", name="bob"))
     assert named.sign("") == named.sign("bob") == "key:9823c9ecaa2b3d12 (bob)"
     assert named.sign("ann") == "key:9823c9ecaa2b3d12 (bob as ann)"
+
+
+def test_two_principals_never_have_the_same_author() -> None:
+    """Authors were cut: behind a long issuer everybody was the same."""
+    issuer = "oauth:https://login.example.org/realms/" + "department-" * 6
+    ada, ben = (Call(Caller(f"{issuer}:{name}", surface="http")) for name in ("ada", "ben"))
+    assert ada.caller.principal[:100] == ben.caller.principal[:100]
+    assert ada.sign("claude", 100) != ben.sign("claude", 100)
+    assert len(ada.sign("claude", 100)) == len(ben.sign("", 100)) == 100
+    assert ada.sign("claude", 100) == ada.sign("claude", 100)
+    forged = Call(Caller(ada.sign("", 100), surface="http"))
+    assert forged.sign("", 100) != ada.sign("", 100)
+
+
+def test_a_claim_that_is_too_long_is_cut_and_the_principal_kept() -> None:
+    remote = Call(Caller("gitlab:gitlab.com:42", surface="http"))
+    assert remote.sign("c" * 100, 100) == f"gitlab:gitlab.com:42 ({'c' * 76}…)"
+    assert remote.sign("claude", 100) == "gitlab:gitlab.com:42 (claude)"
+    assert remote.sign("claude", 22) == "gitlab:gitlab.com:42"
+    assert Call().sign("c" * 100, 100) == "c" * 100

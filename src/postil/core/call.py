@@ -85,17 +85,20 @@ class Call:
         """Returns a path that the caller gave, relative to `root`. Only people count from the folder they stand in."""
         return path
 
-    def sign(self, claimed: str) -> str:
-        """Returns the author of what the caller writes.
+    def sign(self, claimed: str, longest: int = 0) -> str:
+        """Returns the author of what the caller writes, in at most so many characters where there is a limit.
 
         The local user's word is taken. Of anybody else it is the verified principal with the name that is known of
-        it, and the name given is what they claim: `key:… (bob as claude)`.
+        it, and the name given is what they claim: `key:… (bob as claude)`. Where that is too long, the claim is cut
+        first; two principals never have the same author.
         """
         principal, known = self.caller.principal, self.caller.name
         if principal == LOCAL:
             return claimed
         named = " as ".join(dict.fromkeys(name for name in (known, claimed) if name))
-        return f"{principal} ({named})" if named else principal
+        signed = f"{principal} ({named})" if named else principal
+        fits = not longest or (len(signed) <= longest and _CUT not in principal)
+        return signed if fits else _shorten(principal, named, longest)
 
     def tell_moment(self, moment: str, plain: str = "") -> str:
         """Returns a moment as its reader wants it: people at a terminal are told how long ago it was.
@@ -141,6 +144,18 @@ class Call:
         raise Failure("This client cannot be asked", advice="Give the answer as an argument")
 
 
+def _shorten(principal: str, named: str, longest: int) -> str:
+    """Returns a principal that is too long with a hash of it; one that looks like that, too."""
+    if len(principal) > longest or _CUT in principal:
+        from hashlib import sha256  # few have such a name
+
+        hashed = f"{_CUT}{sha256(principal.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+        principal = principal[: longest - len(hashed)] + hashed
+    room = longest - len(principal) - len(f" ({_CUT})")
+    return f"{principal} ({named[:room]}{_CUT})" if named and room > 0 else principal
+
+
+_CUT = "…"
 _current: ContextVar[Call | None] = ContextVar("postil_call", default=None)
 
 

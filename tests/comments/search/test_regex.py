@@ -40,6 +40,14 @@ def test_a_hostile_glob_takes_no_time(comments: Comments, glob: str) -> None:
         assert comments.search("x", file=glob).totalResults == 0
 
 
+@pytest.mark.parametrize("glob", ["*" * 1001, "[" * 4_000_000])
+def test_a_glob_that_is_very_long_is_refused(comments: Comments, glob: str) -> None:
+    """It was made into a pattern character by character, each time with a copy of the rest."""
+    comments.add("a.py", 1, "x", "NOTE")
+    with pytest.raises(InvalidArguments, match="at most 1000 characters"):
+        comments.search("x", file=glob)
+
+
 @pytest.mark.parametrize("pattern", [r"\pL{900}c", r"(?:\pL|\pN){500}", r"\pL{300}b\pL{100}"])
 def test_a_pattern_that_becomes_very_large_is_refused(comments: Comments, pattern: str) -> None:
     """The first took 130 MB, and 9 µs for each byte that was searched."""

@@ -174,7 +174,7 @@ def sign(author: str, person: Callable[[], str]) -> str:
     """Returns who writes: the name given, else the person at the shell, else an assistant. Raises InvalidArguments."""
     author = author or (person() if call.current().person else "ai")
     check_author(author)
-    return call.current().sign(author)[:LONGEST_AUTHOR]
+    return call.current().sign(author, LONGEST_AUTHOR)
 
 
 def check_author(author: str) -> None:
