@@ -110,6 +110,7 @@ def test_a_bare_repository_is_said_to_be_one(tmp_path: Path) -> None:
     comments = Comments(str(tmp_path / "bare.git"), cache_home=str(tmp_path / "cache"), author="Ann")
     for ask in (
         comments.listed,
+        lambda: comments.add("a.py", 1, "x", "NOTE"),
         lambda: comments.search("two"),
         comments.reviewing.list_orphans,
         comments.relocate,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from postil.comments.failures import SourceNotParsed
+from postil.comments.failures import InvalidFilePath, SourceNotParsed
 from postil.comments.source_tree import SourceTree
 from postil.workspace.paths import RelativePath
 from tests.comments.workspaces import Comments, code_of, root_of, workspace, write
@@ -159,3 +159,14 @@ def test_a_source_of_too_many_lines_is_not_taken(tmp_path: Path) -> None:
     with pytest.raises(SourceNotParsed) as refused:
         SourceTree(str(root)).source(RelativePath("a.txt"))
     assert "500000 lines" in str(refused.value.data) + refused.value.advice
+
+
+@pytest.mark.parametrize("where", ["..", "../work-evil", "/etc", "sub/../../x"])
+def test_a_look_outside_of_the_workspace_is_refused(comments: Comments, where: str) -> None:
+    for look in (comments.listed, comments.reviewing.list_orphans, comments.reviewing.review, comments.relocate):
+        with pytest.raises(InvalidFilePath, match="Invalid file path"):
+            look(where)
+    with pytest.raises(InvalidFilePath):
+        comments.search("x", file=where)
+    with pytest.raises(InvalidFilePath):
+        comments.export("json", file=where)

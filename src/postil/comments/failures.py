@@ -33,6 +33,9 @@ class SourceNotFound(NotFound):
         self.advice = "Check that the file exists in the workspace"
         self.data = {"filePath": path, "suggestion": self.advice, **facts}
 
+    def text(self) -> str:
+        return _because(self, "filePath")
+
 
 class CommentNotFound(NotFound):
     """No comment of that id in that file."""
@@ -44,6 +47,9 @@ class CommentNotFound(NotFound):
         how = "See them with `postil comments list`" if typed else "Use get_file_comments to list valid comment IDs"
         facts = {"filePath": path} if path else {}
         super().__init__("Comment not found", advice=how, **facts, commentId=comment)
+
+    def text(self) -> str:
+        return _because(self, "commentId")
 
 
 class InvalidFilePath(InvalidArguments):
@@ -93,6 +99,9 @@ class InvalidLine(InvalidArguments):
             line=line,
             fileLineCount=count,
         )
+
+    def text(self) -> str:
+        return _because(self, "line")
 
 
 class SourceNotParsed(InvalidArguments):

@@ -17,7 +17,7 @@ from postil.comments.sidecar.short_ids import is_named, is_short, shorten_ids
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
 from postil.comments.storage.store import Store
-from postil.core.failure import InvalidArguments, NotFound
+from postil.core.failure import InvalidArguments
 from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
@@ -42,10 +42,7 @@ class CommentsContext:
     def overview(self) -> Overview:
         """All comments of the workspace, through the cache. Raises NotFound where there are no files at all."""
         if self.tree.bare:
-            raise NotFound(
-                "This is a bare repository: it has no files, and so no comments beside them",
-                advice="Run it in a work tree of it: `git worktree add ../work` makes one",
-            )
+            raise self.tree.without_files()
         from postil.comments.index.overview import Overview  # brings in SQLite, which adding a comment does not need
 
         return Overview(self.reader)

@@ -18,7 +18,7 @@ from postil.comments.failures import FileAccessDenied, InvalidFilePath, InvalidL
 from postil.comments.lines import split_lines
 from postil.comments.model import LONGEST_PATH
 from postil.core import call, limits
-from postil.core.failure import Failure, InvalidArguments
+from postil.core.failure import Failure, InvalidArguments, NotFound
 from postil.workspace.digest import blob_id
 from postil.workspace.disk import read_regular
 from postil.workspace.failures import FileMissing, FileTooLarge, FileUnreadable, UnsafePath
@@ -76,6 +76,13 @@ class SourceTree:
         """Returns the path that a caller means: a person in the shell names it from the folder they stand in."""
         return call.current().resolve(given, self.root) if given else given
 
+    def where(self, given: str) -> str:
+        """Returns the file, the folder or the glob in which a caller looks. Raises InvalidFilePath for one outside."""
+        typed = self.typed(given)
+        if ".." in typed.split("/") or typed.startswith("/"):
+            raise InvalidFilePath(given, "it lies outside of the workspace")
+        return typed
+
     def path(self, given: str) -> RelativePath:
         """Returns the file that a caller names, relative to the root. Raises the contract's failures."""
         if not given or given.isspace():
@@ -124,7 +131,13 @@ class SourceTree:
             if not 1 <= number <= count:
                 raise InvalidLine(source.path, number, count)
         if end and end < line:
-            raise InvalidArguments("endLine is before line", path="endLine", line=line, endLine=end)
+            raise InvalidArguments(
+                f"The range ends at line {end}, before it begins at {line}",
+                advice="Give the first line as the line, the last one as its end",
+                path="endLine",
+                line=line,
+                endLine=end,
+            )
         return source
 
     @staticmethod
@@ -140,6 +153,8 @@ class SourceTree:
 
     def _translate(self, path: RelativePath, fault: Failure) -> Failure:
         """Returns what the contract says when a source cannot be read."""
+        if self.bare:
+            return self.without_files()
         if isinstance(fault, FileMissing) or os.path.isdir(os.path.join(self.root, path)):
             return self.not_found(path)
         if isinstance(fault, FileTooLarge):
@@ -176,6 +191,14 @@ class SourceTree:
     def shown_root(self) -> str:
         """Returns the root for a failure's data; empty for callers who may not know a path of this machine."""
         return self.root if call.current().reveals_paths else ""
+
+    @staticmethod
+    def without_files() -> NotFound:
+        """Returns the failure that says what a bare repository is."""
+        return NotFound(
+            "This is a bare repository: it has no files, and so no comments beside them",
+            advice="Run it in a work tree of it: `git worktree add ../work` makes one",
+        )
 
     def not_found(self, path: str) -> SourceNotFound:
         """Returns the failure that says this file is not there."""

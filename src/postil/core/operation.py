@@ -283,7 +283,8 @@ class Operation:
         from difflib import get_close_matches  # only a mistake pays for it
 
         known = [each for each in self.arguments.__struct_fields__ if each not in (*self.mark.shell_only, name)]
-        meant = get_close_matches(name[:LONGEST_NAME], known, 1, 0.6)
+        inside = [each for each in known if len(name) > 2 and name.lower() in each.lower()]  # `path` for `filePath`
+        meant = inside or get_close_matches(name[:LONGEST_NAME], known, 1, 0.6)
         return f"Did you mean `{meant[0]}`?" if meant else f"Arguments are {', '.join(known) or 'none'}"
 
 

@@ -46,6 +46,21 @@ def test_lines_that_look_like_heads_of_a_diff_are_lines(tree: SourceTree) -> Non
     assert set(list_changed_lines(tree, "HEAD")) == {"a.py"}
 
 
+def test_a_file_that_was_renamed_has_changed_where_it_was_edited(tree: SourceTree) -> None:
+    root = Path(tree.root)
+    git(root, "mv", "a.py", "renamed.py")
+    write(root, "renamed.py", CODE.replace("value_7 = 7", "value_7 = 70"))
+    git(root, "mv", "gone.py", "moved.py")
+    git(root, "add", "-A")
+    found = list_changed_lines(tree, "HEAD")
+    assert found["renamed.py"].touches(7, 7)
+    assert not found["renamed.py"].touches(12, 12)
+    assert found["a.py"] == found["renamed.py"]  # a comment that lost its code is kept under the old name
+    assert "moved.py" not in found
+    write(root, "a.py", "another = 1\n")
+    assert list_changed_lines(tree, "HEAD")["a.py"].touches(1, 1)
+
+
 def test_odd_names_are_read(tree: SourceTree) -> None:
     write(Path(tree.root), "ä b.py", "first = 0\n" + CODE)
     assert list_changed_lines(tree, "HEAD")["ä b.py"].touches(1, 1)

@@ -97,3 +97,37 @@ def test_the_log_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for number in range(40):
         comments.add("a.py", 1 + number % 9, f"number {number}", "NOTE")
     assert sum(each.stat().st_size for each in Path(comments.tree.folder).glob("comments-*.log*")) < 20_000
+
+
+def test_what_another_branch_holds_is_not_told_while_the_file_is_edited(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": CODE})
+    comments.add("a.py", 2, "on both", "NOTE")
+    commit(tmp_path, "on the first branch")
+    git(tmp_path, "checkout", "-q", "-b", "side")
+    comments.add("a.py", 7, "on the other branch alone", "NOTE")
+    commit(tmp_path, "on the second")
+    git(tmp_path, "checkout", "-q", "-")
+    in_memory = sidecar(tmp_path, "a.py")
+    mine = comments.add("a.py", 4, "not committed", "NOTE").commentId
+    assert comments.maintenance.check_files().erased == ()
+    write(tmp_path, "a.py.comments", in_memory.replace(b"on both", b"edited in an editor"))
+    assert [each.id for each in comments.maintenance.check_files().erased] == [mine]
+
+
+def test_a_comment_of_the_last_commit_that_an_editor_took_out_is_told(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": CODE})
+    comments.add("a.py", 2, "known to the editor", "NOTE")
+    in_memory = sidecar(tmp_path, "a.py")
+    identity = comments.add("a.py", 5, "committed meanwhile", "TODO").commentId
+    commit(tmp_path, "both")
+    write(tmp_path, "a.py.comments", in_memory)
+    assert [each.id for each in comments.maintenance.check_files().erased] == [identity]
+
+
+def test_the_comments_of_a_damaged_file_are_not_told_as_erased(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": CODE})
+    comments.add("a.py", 2, "inside", "NOTE")
+    write(tmp_path, "a.py.comments", sidecar(tmp_path, "a.py") + b"<<<<<<< ours\n")
+    checked = comments.maintenance.check_files()
+    assert len(checked.faults) == 1
+    assert checked.erased == ()

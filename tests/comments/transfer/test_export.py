@@ -147,3 +147,14 @@ def test_an_answer_that_gets_too_large_ends_before_all_of_it_is_made(
             comments.export(format_)
         assert len(shown) < 30
     assert comments.export("json", output=str(tmp_path / "out.json")).totalComments == 40
+
+
+def test_an_export_of_a_folder_or_a_glob_holds_what_is_in_it(tmp_path: Path) -> None:
+    code = "value = 1\n" * 5
+    comments = workspace(tmp_path, **{"a.py": code, "lib/b.py": code, "lib/c.py": code})
+    for path in ("a.py", "lib/b.py", "lib/c.py"):
+        comments.add(path, 2, f"about {path}", "NOTE")
+    counted = [comments.export("csv", file=where).totalComments for where in ("lib", "lib/b.py", "lib/*.py", "")]
+    assert counted == [2, 1, 2, 3]
+    with pytest.raises(NotFound):
+        comments.export("csv", file="none")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from postil.comments.transfer.inline import extract_inline, inline_comment, insert_inline
+from postil.core.failure import InvalidArguments
 from tests.comments.workspaces import Comments, root_of, workspace, write
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
@@ -54,3 +55,14 @@ def test_no_end_of_a_line_turns_a_comment_into_code(path: str, end: str) -> None
 
 def test_a_final_backslash_does_not_swallow_the_next_line() -> None:
     assert not inline_comment("a.cpp", "x\\").endswith("\\")
+
+
+@pytest.mark.parametrize("path", ["package.json", "data/rows.CSV"])
+def test_a_file_that_has_no_comments_is_not_written_into(comments: Comments, path: str) -> None:
+    root = Path(comments.tree.root)
+    write(root, path, '{\n  "name": "shop"\n}\n')
+    comments.add(path, 2, "about the name", "NOTE")
+    with pytest.raises(InvalidArguments, match="has no comments") as refused:
+        comments.transfer.write_inline(path)
+    assert refused.value.advice
+    assert (root / path).read_text() == '{\n  "name": "shop"\n}\n'

@@ -109,3 +109,30 @@ def test_a_document_cannot_lead_out_of_the_workspace(comments: Comments, tmp_pat
     assert comments.listed().total == 0
     with pytest.raises(NotFound):
         comments.transfer.import_files((str(tmp_path / "missing.json"),))
+
+
+@pytest.mark.parametrize("context", [False, True])
+@pytest.mark.parametrize("format_", ["json", "jsonl", "csv"])
+def test_a_comment_without_its_code_is_not_tied_to_other_code_by_an_import(
+    comments: Comments, tmp_path: Path, format_: str, context: bool
+) -> None:
+    identity = comments.add("a.py", 12, "about twelve", "NOTE").commentId
+    kept = "".join(f"entirely_{n} = other({n})\n" for n in range(30))
+    write(Path(comments.tree.root), "a.py", kept)
+    assert comments.show(identity).comment.state == "orphaned"
+    out = str(tmp_path / f"out.{format_}")
+    comments.export(format_, output=out, options=ExportOptions(includeSourceContext=context))
+    other = workspace(tmp_path / "there", **{"a.py": kept, "lib/b.py": CODE})
+    other.transfer.import_files((out,))
+    assert other.show(identity).comment.state in ("orphaned", "review")
+    assert other.maintenance.check_files().faults == ()
+
+
+def test_a_comment_without_its_code_finds_it_where_the_import_has_it(comments: Comments, tmp_path: Path) -> None:
+    identity = comments.add("a.py", 12, "about twelve", "NOTE").commentId
+    write(Path(comments.tree.root), "a.py", "".join(f"entirely_{n} = other({n})\n" for n in range(30)))
+    out = str(tmp_path / "out.json")
+    comments.export("json", output=out, options=ExportOptions(includeSourceContext=True))
+    other = workspace(tmp_path / "there", **{"a.py": "# above\n" + CODE})
+    other.transfer.import_files((out,))
+    assert other.show(identity).comment.line == 13

@@ -169,6 +169,14 @@ def read_at(tree: SourceTree, revision: str, path: str) -> bytes | None:
     return read_blob(tree.root, f"{revision}:{path}")
 
 
+def list_committed_blobs(tree: SourceTree, path: str, most: int = MOST_COMMITS) -> list[str]:
+    """Returns the versions of a file that commits of any branch made, newest first."""
+    shape = ("--all", "--raw", "--no-abbrev", "--no-renames", "-z", f"--max-count={most}", "--format=")
+    rows = run_git(tree.root, "log", *shape, "--", path).split(b"\0")
+    blobs = [row.split()[3].decode() for row in rows if row.lstrip(b"\n").startswith(b":")]
+    return list(dict.fromkeys(blob for blob in blobs if blob.strip("0")))
+
+
 def list_sidecars_at(tree: SourceTree, revision: str) -> list[str]:
     """Returns the sidecars that a revision holds."""
     out = run_git(tree.root, "ls-tree", "-r", "-z", "--name-only", "--full-tree", revision)

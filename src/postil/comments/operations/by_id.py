@@ -204,7 +204,7 @@ class CommentsById:
     ) -> Listed:
         """List comments in their places: by file, tag, author, state of the code, or status; now or at a revision"""
         check_tag(tag)
-        file = self._tree.typed(file)
+        file = self._tree.where(file)
         conditions = Conditions(
             tag=tag or "", author=author, file=file, state=state or "", status=status or "", stale=stale
         )

@@ -344,7 +344,7 @@ class ContractTools:
 
         check_tag(tag)
         if filters is None:
-            file = self._tree.typed(file)
+            file = self._tree.where(file)
             conditions = Conditions(tag or "", author, file, ai, since, until, state or "", status or "")
         else:
             check_tag(filters.tag, TAGS)
@@ -442,23 +442,26 @@ class ContractTools:
         filePath: Annotated[str, Meta(description="Optional: Export only specific file (omit for all files)")]
         | None = None,
         options: ExportOptions | None = None,
-        file: Annotated[str, Meta(description="Only this file")] = "",
+        file: Where = "",
         context: Annotated[int, Meta(ge=0, le=20, description="Lines of code around each comment")] = 0,
         output: Annotated[str, Meta(description="Write to this file")] = "",
     ) -> Exported:
         """Export comments as JSON, Markdown, or AI training data"""
+        from postil.comments.search.filters import is_glob
         from postil.comments.transfer.export import export_document, export_file  # only an export needs the writers
 
         check_format(format, EXPORTS)
-        path = self._tree.path(self._tree.typed(file)) if file else None
+        where: str = self._tree.where(file)
+        if where and not is_glob(where):
+            self._context.existing(where)
         if filePath is not None:
-            path = self._context.existing(filePath)
+            where = self._context.existing(filePath)
         options = options or ExportOptions(context > 0, context or 3)
         if format == "parquet" and not output and call.current().person:
             raise InvalidArguments("Parquet is not for a terminal", advice="Name a file with --output", path="output")
         if output:
-            return export_file(self._tree, self._context.overview, format, path, options, output)
-        return export_document(self._tree, self._context.overview, format, path, options)
+            return export_file(self._tree, self._context.overview, format, where, options, output)
+        return export_document(self._tree, self._context.overview, format, where, options)
 
     def _in_its_file(self, given: str, comment: str, change: Callable[[RelativePath], T]) -> T:
         """Change a comment of a file, or one whose code is in that file now while another file's sidecar holds it.

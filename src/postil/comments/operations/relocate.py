@@ -103,7 +103,7 @@ class RelocateTools:
         """Write into the sidecars where comments are now; comments whose code went to another file go with it"""
         if batch:
             return cast(Relocated, _answer_batch())  # piece by piece, as the shell prints them: no answer to keep
-        wanted = [self._context.tree.typed(each) for each in (file, *files) if each]
+        wanted = [self._context.tree.where(each) for each in (file, *files) if each]
         if "" in wanted:  # the root itself
             wanted = []
         located = [

@@ -96,7 +96,7 @@ class ReviewTools:
         return self._explain_orphans(file, skip, limit)
 
     def _explain_orphans(self, file: str, skip: int, limit: int | None) -> Orphaned:
-        file = self._context.tree.typed(file)
+        file = self._context.tree.where(file)
         found = [
             each
             for each in self._context.overview.where("state IN ('orphaned', 'review')")
@@ -126,7 +126,7 @@ class ReviewTools:
     @writes("comments_review", shell="comments review", positional=("file",), toolset="extra")
     def review(self, file: Where = "") -> Reviewed:
         """Go through uncertain, orphaned and stale comments and decide where each belongs"""
-        there = self._context.tree.typed(file)
+        there = self._context.tree.where(file)
         stale = [
             each
             for each in self._context.overview.where("stale = 1")

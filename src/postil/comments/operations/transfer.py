@@ -13,11 +13,11 @@ from postil.comments.model import Addition
 from postil.comments.operations.contract import Added, ContractTools
 from postil.comments.operations.validation import sign
 from postil.comments.source_tree import Source, decode
-from postil.comments.transfer.inline import extract_inline, insert_inline
+from postil.comments.transfer.inline import extract_inline, insert_inline, takes_comments
 from postil.comments.transfer.read_export import Record, is_document, make_comment, make_record_marker, read_records
 from postil.core import call, limits
 from postil.core.answer import Answer
-from postil.core.failure import Conflict, NotFound
+from postil.core.failure import Conflict, InvalidArguments, NotFound
 from postil.core.operation import writes
 from postil.workspace.digest import blob_id
 from postil.workspace.disk import read_named
@@ -175,6 +175,12 @@ class TransferTools:
     ) -> Inlined:
         """Write a file's open comments into its source as `// @paired:` lines"""
         source = self._tree.source(self._tree.path(self._tree.typed(file)))
+        if not takes_comments(source.path):
+            raise InvalidArguments(
+                f"{source.path} is a kind of file that has no comments: a line of ours would break it",
+                advice="Leave them beside it; `postil comments view` shows both together",
+                path="file",
+            )
         wanted = [
             (each.place.line, each.comment.text)
             for each in self._context.reader.file(source.path)

@@ -158,7 +158,7 @@ class ViewTools:
         from postil.comments.show.since import list_since
 
         commit, steps, damaged = list_since(self._context.store, revision)
-        file = self._context.tree.typed(file)
+        file = self._context.tree.where(file)
         kept = [each for each in steps if not file or file_matches(file, each.filePath)]
         return Since(commit, tuple(kept), tuple(damaged))
 

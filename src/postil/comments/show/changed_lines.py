@@ -80,7 +80,7 @@ def _list_changed(root: str, commit: str, files: Sequence[str]) -> dict[str, Cha
         "-U0",
         "--no-color",
         "--ignore-submodules=all",
-        "--no-renames",
+        "-M",
         "--no-prefix",
         "--no-ext-diff",
         commit,
@@ -106,8 +106,9 @@ def touches_changed(changed: Mapping[str, Changed], each: Located) -> bool:
 
 
 def _parse(diff: bytes) -> dict[str, Changed]:
+    """A file that was renamed is told under both names: what was lost in it was lost under the old one."""
     found: dict[str, Changed] = {}
-    path, old = "", ""
+    path, old, came_from = "", "", ""
     ranges: list[range] = []
     removed: dict[int, tuple[str, ...]] = {}
     before, old_left, new_left = 0, 0, 0
@@ -122,8 +123,10 @@ def _parse(diff: bytes) -> dict[str, Changed]:
         elif row.startswith(b"+++ "):
             if path:
                 found[path] = Changed(tuple(ranges), removed)
+                found.setdefault(came_from, found[path])
             path, ranges, removed = _unquote(row[4:]), [], {}
             path = old if path == _NOTHING else path  # a file that went has changed too
+            came_from = path if old == _NOTHING else old
         elif hunk := _HUNK.match(row):
             old_left, new_left = (int(hunk[at] or 1) for at in (2, 4))
             first = int(hunk[3])
@@ -132,6 +135,7 @@ def _parse(diff: bytes) -> dict[str, Changed]:
                 ranges.append(range(first, first + new_left))
     if path:
         found[path] = Changed(tuple(ranges), removed)
+        found.setdefault(came_from, found[path])
     return found
 
 

@@ -1,7 +1,8 @@
 """Comments that we wrote and that another program took out of their file: an editor with an old copy in memory.
 
-What git did (a checkout, a pull, a commit) is not told: then the sidecar is what the last commit holds. So a comment
-counts as erased while its sidecar is there, differs from the last commit, and no file of the workspace holds it.
+What git did (a checkout, a pull, a commit) is not told: then the sidecar is what the last commit holds, or the comment
+is in a commit of another branch or an earlier one, and not in the last. So a comment counts as erased while its sidecar
+is there, differs from the last commit, no file of the workspace holds it, and no commit but the last has it.
 """
 
 from __future__ import annotations
@@ -12,12 +13,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from postil.comments.failures import CommentNotFound
-from postil.comments.git.blame import read_at
+from postil.comments.git.blame import list_committed_blobs, read_at
+from postil.comments.git.objects import read_objects
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.storage.store import SUFFIX, Store
 from postil.comments.storage.write_log import Written
 from postil.core.failure import Failure
 from postil.workspace.paths import RelativePath
+
+MOST_READ = 32 << 20
+"""Bytes of committed versions in which is looked for a comment, the newest first."""
 
 
 class Erased(Struct, frozen=True, omit_defaults=True):
@@ -42,8 +47,25 @@ def find_erased(store: Store, find_held: Callable[[Collection[str]], Collection[
     lost = {name: next(reversed(places.values())) for name, places in by_comment.items() if places}
     held = find_held(lost)
     lost = {name: each for name, each in lost.items() if name not in held}
-    changed = {path: _is_changed(store, path) for path in {each.path for each in lost.values()}}
-    return {name: each for name, each in lost.items() if changed[each.path]}
+    by_path: dict[str, list[str]] = {}
+    for name, each in lost.items():
+        by_path.setdefault(each.path, []).append(name)
+    erased = {
+        name for path, names in by_path.items() if _is_changed(store, path) for name in _uncommitted(store, path, names)
+    }
+    return {name: each for name, each in lost.items() if name in erased}
+
+
+def _uncommitted(store: Store, path: str, names: Collection[str]) -> Collection[str]:
+    """Returns the ids of comments that git did not take out: the last commit has them, or none."""
+    if not store.tree.git:
+        return names
+    last = read_at(store.tree, "HEAD", path + SUFFIX) or b""
+    unknown = [name for name in names if name.encode() not in last]
+    elsewhere = list_committed_blobs(store.tree, path + SUFFIX) if unknown else []
+    texts = read_objects(store.tree.root, elsewhere, most=MOST_READ).values()
+    committed = {name for name in unknown if any(name.encode() in text for text in texts)}
+    return [name for name in names if name not in committed]
 
 
 def describe(each: Written) -> Erased:
@@ -73,6 +95,7 @@ def _is_changed(store: Store, path: str) -> bool:
     """Whether a sidecar is there and is not what the last commit holds."""
     try:
         now = store.read_bytes(RelativePath(path))
+        store.read(RelativePath(path))
     except Failure:
-        return False
+        return False  # a damaged file has its comments still, and is told as damaged
     return now is not None and not (store.tree.git and read_at(store.tree, "HEAD", path + SUFFIX) == now)

@@ -12,6 +12,7 @@ from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, cast, get_args
 
+import msgspec
 from msgspec.structs import replace
 
 from postil.anchor.page import LONGEST_TEXT, MOST_ROWS
@@ -20,6 +21,7 @@ from postil.comments.lines import split_lines
 from postil.comments.model import Located, State
 from postil.comments.operations.answers import CommentNow, Exported, comment_now
 from postil.comments.operations.validation import ExportOptions
+from postil.comments.search.filters import file_matches
 from postil.comments.source_tree import SourceTree
 from postil.core import call
 from postil.core.failure import Failure, StorageFailed
@@ -42,31 +44,29 @@ ROWS_AT_ONCE = 10_000
 LARGEST_ANSWER = 64 * 1024 * 1024
 
 
-def export_document(
-    tree: SourceTree, overview: Overview, format_: str, path: RelativePath | None, options: ExportOptions
-) -> Exported:
+def export_document(tree: SourceTree, overview: Overview, format_: str, where: str, options: ExportOptions) -> Exported:
     """Returns the document as one answer. Raises Failure when it is too large."""
     import io  # collects what write_export writes
 
     out = io.BytesIO()
-    total = write_export(tree, overview, format_, path, options, cast(BinaryIO, out), LARGEST_ANSWER)
+    total = write_export(tree, overview, format_, where, options, cast(BinaryIO, out), LARGEST_ANSWER)
     data = out.getbuffer()
     uri, mime = FORMATS[format_]
-    damaged = overview.damaged(path or "")
+    damaged = overview.damaged(where)
     if format_ == "parquet":
         return Exported(format_, total, len(data), uri, mime, blob=base64.b64encode(data).decode(), damaged=damaged)
     return Exported(format_, total, len(data), uri, mime, document=str(data, "utf-8"), damaged=damaged)
 
 
 def export_file(
-    tree: SourceTree, overview: Overview, format_: str, path: RelativePath | None, options: ExportOptions, output: str
+    tree: SourceTree, overview: Overview, format_: str, where: str, options: ExportOptions, output: str
 ) -> Exported:
     """Write the document to a file that a person named. Raises StorageFailed."""
     beside = f"{output}.{os.urandom(6).hex()}.part"
     try:
         # Exclusively: whatever a clone has put there is not written through.
         with open(beside, "xb") as out:
-            total = write_export(tree, overview, format_, path, options, out)
+            total = write_export(tree, overview, format_, where, options, out)
         os.replace(beside, output)
     except OSError as fault:
         raise StorageFailed(f"{output} cannot be written: {fault.strerror}", advice="Choose another file") from fault
@@ -74,7 +74,7 @@ def export_file(
         if os.path.exists(beside):
             os.unlink(beside)
     uri, mime = FORMATS[format_]
-    damaged = overview.damaged(path or "")
+    damaged = overview.damaged(where)
     return Exported(format_, total, os.path.getsize(output), uri, mime, written=output, damaged=damaged)
 
 
@@ -82,14 +82,14 @@ def write_export(
     tree: SourceTree,
     overview: Overview,
     format_: str,
-    path: RelativePath | None,
+    where: str,
     options: ExportOptions,
     out: BinaryIO,
     largest: int = 0,
 ) -> int:
     """Write the document. Returns how many comments are in it. Raises Failure where it gets larger than `largest`."""
     overview.refresh()
-    found = overview.index.stream("path = ?", (path,)) if path else overview.index.stream()
+    found = overview.index.stream(*_select(overview, where)) if where else overview.index.stream()
     context = _Context(tree, options)
     show = comment_now if options.includeSourceContext else _without_source
     rows = ((show(each), context.around(each)) for each in _report_progress(found, overview))
@@ -104,6 +104,15 @@ def write_export(
         out.write(piece)
         total += count
     return total
+
+
+def _select(overview: Overview, where: str) -> tuple[str, tuple[str]]:
+    """Returns the condition on the rows of a file, of a folder, or of what a glob names."""
+    paths = overview.index.paths()
+    if where in paths:
+        return "path = ?", (where,)
+    names = [path for path in paths if file_matches(where, path)]
+    return "path IN (SELECT value FROM json_each(?))", (msgspec.json.encode(names).decode(),)
 
 
 def _end_when_large(rows: Rows, out: BinaryIO, largest: int, format_: str) -> Rows:

@@ -20,6 +20,14 @@ _HASH = frozenset({"python", "ruby", "bash", "yaml", "toml"})
 _FRAMED = {"html": ("<!--", " -->"), "markdown": ("<!--", " -->"), "css": ("/*", " */"), "c": ("/*", " */")}
 
 
+_WITHOUT_COMMENTS = (".json", ".jsonl", ".ndjson", ".geojson", ".ipynb", ".csv", ".tsv")
+
+
+def takes_comments(path: str) -> bool:
+    """Whether a file of this name can hold comments: a line of ours would break data that cannot."""
+    return not path.lower().endswith(_WITHOUT_COMMENTS)
+
+
 class Inline(Struct, frozen=True):
     """A comment found in a source: its text, and the line of code it speaks of."""
 

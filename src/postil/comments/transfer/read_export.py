@@ -23,6 +23,8 @@ from postil.comments.sidecar.format import detect_tag
 from postil.comments.source_tree import Source
 from postil.core.failure import InvalidArguments
 
+NOT_KEPT = "(the code was gone, and is not in the export)"
+"""What stands for code that an export does not hold: no source has it, so that the comment has no place."""
 DOCUMENTS = (".json", ".jsonl", ".ndjson", ".csv")
 
 
@@ -62,7 +64,12 @@ class Record(_About, frozen=True, kw_only=True):
     @property
     def remembered(self) -> str:
         """The code it stood on when it was written out, as far as that is known."""
-        return self.code or (self.oldText if self.state == "orphaned" else self.newText)
+        return self.code or (self.oldText if self.is_lost else self.newText)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether its code was gone or uncertain: then its line says nothing about where it belongs."""
+        return self.state in ("orphaned", "review")
 
 
 class _Files(Struct, frozen=True):
@@ -159,7 +166,9 @@ def make_record_marker(record: Record, source: Source, name: str, now: str) -> N
     remembered = record.remembered.split("\n")
     first = trim_line(remembered[0])
     lines = source.lines
-    if line <= len(lines) and first in ("", trim_line(lines[line - 1])):
+    if record.is_lost:
+        first = first or NOT_KEPT
+    elif line <= len(lines) and first in ("", trim_line(lines[line - 1])):
         end = record.endLine if line < record.endLine <= len(lines) else 0
         symbol = innermost(symbols(source.text, language_of(source.path)), line)
         return make_marker(source, symbol, line, end, name=name, now=now)
