@@ -233,6 +233,13 @@ def test_a_syntax_error_is_told_in_the_words_of_a_parser_and_its_advice_is_on_th
     assert plain.value.advice == "Fix syntax errors before adding comments"
 
 
+def test_a_part_of_an_argument_s_name_is_told_as_it(tmp_path: Path) -> None:
+    registry = workspace(tmp_path, **{"a.py": "x = 1\n"}).registry()
+    with pytest.raises(InvalidArguments) as refused:
+        registry.operation("add_comment").decode({"path": "a.py", "line": 1, "text": "x"})
+    assert refused.value.advice == "Did you mean `filePath`?"
+
+
 def test_an_unknown_filter_is_refused() -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({"tag": "TODO", "file": "a.py"}, Filters)
