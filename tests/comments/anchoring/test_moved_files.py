@@ -109,3 +109,25 @@ def setup(name: str) -> str:
     """Returns a file that is like its neighbours in other folders in ten lines, two of which stand together."""
     own = "".join(f"{name}_{n} = value_of_{name}({n})\n" for n in range(12))
     return f"{own}include_package_data = True\ninstall_requires = ['flask']\n{own}{SHARED}"
+
+
+def test_a_file_of_a_family_became_the_one_of_its_name(tmp_path: Path) -> None:
+    def code(verb: str, *more: str) -> str:
+        begin = f"def check_{verb}(client):\n    reply = client.send('{verb}', body=SMALL_BODY)\n"
+        common = [f"    assert reply.header_{letter} == EXPECTED[{letter!r}]\n" for letter in "abcdefgh"]
+        return begin + "".join((*common, *(f"    {row}\n" for row in more)))
+
+    family = {verb: code(verb) for verb in ("copy", "lock", "move", "unlock", "trace", "search", "report")}
+    comments = workspace(tmp_path, **{f"{verb}_case.py": text for verb, text in family.items()})
+    identity = comments.add("copy_case.py", line_of(family["copy"], "EXPECTED['c']"), "look here", "NOTE").commentId
+    commit(tmp_path, "commented")
+    for verb, text in family.items():
+        (tmp_path / f"{verb}_case.py").unlink()
+        write(tmp_path, f"verbs/{verb}_case.py", text)
+    changed = family["copy"].replace("check_copy(client)", "check_copy(client, server)")
+    for letter in "afgh":
+        changed = changed.replace(f"reply.header_{letter} ==", f"reply[{letter!r}] ==")
+    write(tmp_path, "verbs/copy_case.py", changed)
+    commit(tmp_path, "verbs have a folder")
+    place = comments.show(identity).comment
+    assert (place.movedTo, place.line) == ("verbs/copy_case.py", line_of(changed, "EXPECTED['c']"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
 
 from postil.comments.anchoring.locate import fingerprint_of
 from postil.comments.git.objects import read_objects
@@ -31,6 +32,8 @@ ALIKE = 0.8
 EVER = ""
 """In place of a commit: before there was anything."""
 _NEW_OR_CHANGED = ("--name-only", "-z", "--no-renames", "--diff-filter=AM")
+NAMED = 0.5
+"""What a file of the same name must have got of the lines that another got at most, to be what became of it."""
 RENAMED = 0.4
 FEWEST = 4
 """The share of the lines of a file that is gone that another one must have got to be what became of it."""
@@ -63,6 +66,7 @@ def find_other_files(
         near = Counter(path for line in lines for path in holding.get(line, ()) if path != origin)
         most = Counter(path for line in whole.get(origin, ()) for path in holding.get(line, ()) if path != origin)
         likely = dict.fromkeys(path for path, _ in (*near.most_common(MOST_FILES), *most.most_common(MOST_FILES)))
+        likely |= dict.fromkeys(_list_named(most, origin)[:MOST_FILES])
         hits[origin] = Counter({path: near[path] + most[path] for path in likely})
     before = _read_lines_at(
         tree, {(then.get(origin, "HEAD"), path) for origin, count in hits.items() for path in count}, largest
@@ -73,13 +77,14 @@ def find_other_files(
         for path in count:
             old = before.get((then.get(origin, "HEAD"), path), frozenset())
             new[path] = len(((wanted[origin] | whole.get(origin, frozenset())) & known.lines(path)) - old)
-        likely = sorted((path for path in new if new[path]), key=lambda path: -new[path])[:MOST_FILES]
+        named = _find_named(new, origin) if origin in whole else ""
+        likely = sorted((path for path in new if new[path]), key=lambda path: (path != named, -new[path]))[:MOST_FILES]
         found[origin] = [
             OtherFile(
                 path,
                 known.text(path),
                 frozenset("".join(line.split()) for line in before.get((then.get(origin, "HEAD"), path), ())),
-                renamed=_is_successor(new, path, len(whole.get(origin, ()))),
+                renamed=_is_successor(new, path, len(whole.get(origin, ())), named),
             )
             for path in likely
         ]
@@ -88,10 +93,28 @@ def find_other_files(
     return found
 
 
-def _is_successor(got: dict[str, int], path: str, lines: int) -> bool:
-    """Whether a file is what became of one that is gone: it got many of its lines, and no other got nearly as many."""
+def _is_successor(got: dict[str, int], path: str, lines: int, named: str) -> bool:
+    """Whether a file is what became of one that is gone: it got many of its lines, and no other got nearly as many.
+
+    Where one bears its name (`named`), it is that one: files of a family may be more like each other than each is like
+    what it was.
+    """
+    if named:
+        return path == named and got[path] >= FEWEST
     next_best = max((count for other, count in got.items() if other != path), default=0)
     return bool(lines) and got[path] >= max(FEWEST, RENAMED * lines) and next_best < ALIKE * got[path]
+
+
+def _find_named(got: dict[str, int], origin: str) -> str:
+    """Returns the one file that bears the name of a file that is gone and got about as many of its lines as any."""
+    same = _list_named(got, origin)
+    most = max(got.values(), default=0)
+    return same[0] if len(same) == 1 and got[same[0]] >= max(FEWEST, NAMED * most) else ""
+
+
+def _list_named(paths: Iterable[str], origin: str) -> list[str]:
+    name = PurePosixPath(origin).name
+    return [path for path in paths if PurePosixPath(path).name == name]
 
 
 def _list_unknown(tree: SourceTree, origins: Iterable[str], then: dict[str, str]) -> set[str]:
