@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 
 
@@ -14,4 +13,6 @@ def now() -> str:
 
 def new_id(prefix: str) -> str:
     """Returns a prefix and 19 digits: milliseconds, then six random ones, so that parallel writers do not collide."""
+    import secrets  # who only reads needs none
+
     return f"{prefix}{time.time_ns() // 1_000_000:013d}{secrets.randbelow(1_000_000):06d}"

@@ -21,7 +21,15 @@ _NEEDED = frozenset({
     "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
 })  # fmt: skip
 # Isolation also drops the user's own site-packages, where Postil may be installed: its folders are named again, last.
-_PROGRAM = "import sys, runpy; sys.path += sys.argv[2:]; runpy.run_module(sys.argv[1], run_name='__main__')"
+_PROGRAM = """
+import sys
+sys.path += sys.argv[2:]
+from postil.core.startup import prepare, release
+prepare()
+import runpy
+runpy.run_module(sys.argv[1], run_name='__main__')
+release()
+"""
 
 
 def start_worker(module: str) -> Popen[bytes]:

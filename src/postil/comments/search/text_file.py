@@ -7,7 +7,6 @@ file may be lost at any time. Texts are only added: those that are gone are know
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
 from array import array
 from bisect import bisect_left
@@ -162,7 +161,7 @@ class TextFile:
         try:
             self._open(db)
             anew = not self._name or self._too_many_gone()
-            name, texts, size = (secrets.token_hex(6), 0, 0) if anew else _read_state(db)
+            name, texts, size = (os.urandom(6).hex(), 0, 0) if anew else _read_state(db)
             with (
                 _open_file(self.base, name, "texts", size) as out,
                 _open_file(self.base, name, "rows", 16 * texts) as rows,
