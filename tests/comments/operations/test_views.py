@@ -258,3 +258,10 @@ def test_git_shows_a_comment_file_as_text(comments: Comments, tmp_path: Path) ->
     assert "lineHash" not in shown
     comments.maintenance.setup_git(remove=True)
     assert "postil" not in (root / ".git" / "config").read_text("utf-8")
+
+
+def test_what_was_said_since_is_told_where_its_code_is_now(comments: Comments) -> None:
+    root = Path(comments.tree.root)
+    comments.add("a.py", 6, "about six", "NOTE")
+    write(root, "a.py", "# one more\n" + CODE)
+    assert [(each.what, each.line) for each in views(comments).diff_comments("HEAD").steps] == [("said", 7)]

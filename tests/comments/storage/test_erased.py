@@ -131,3 +131,45 @@ def test_the_comments_of_a_damaged_file_are_not_told_as_erased(tmp_path: Path) -
     checked = comments.maintenance.check_files()
     assert len(checked.faults) == 1
     assert checked.erased == ()
+
+
+def test_a_reply_that_a_stale_editor_erased_is_told_and_comes_back(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": CODE})
+    identity = comments.add("a.py", 2, "known to the editor", "NOTE").commentId
+    comments.reply(identity, "known, too", author="ann")
+    in_memory = sidecar(tmp_path, "a.py")
+    lost = comments.reply(identity, "written meanwhile", author="bob").replyId
+    assert comments.maintenance.check_files().exit_status == 0
+    write(tmp_path, "a.py.comments", in_memory)
+    comments.reply(identity, "and later", author="ann")
+    checked = comments.maintenance.check_files()
+    (erased,) = checked.erased
+    assert (erased.id, erased.replyTo, erased.text) == (lost, identity, "written meanwhile")
+    assert (
+        f"reply {lost} to {identity} was taken out by another program (bob: written meanwhile)" in checked.for_model()
+    )
+    assert comments.maintenance.doctor_erased().status == "warning"
+    assert "comments delete" not in comments.maintenance.restore(lost).for_model()
+    said = [each.text for each in comments.show(identity).comment.replies]
+    assert said == ["known, too", "written meanwhile", "and later"]
+    assert comments.maintenance.check_files().erased == ()
+    assert comments.maintenance.restore(all=True).comments == ()
+
+
+def test_replies_that_went_with_their_comment_or_are_on_another_branch_are_not_told(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": CODE, "b.py": CODE})
+    moved = comments.add("a.py", 2, "moves", "NOTE").commentId
+    comments.reply(moved, "goes along")
+    deleted = comments.add("a.py", 3, "is deleted", "NOTE").commentId
+    comments.reply(deleted, "goes, too")
+    stays = comments.add("a.py", 4, "stays", "NOTE").commentId
+    comments.move("a.py", "b.py", moved, 5)
+    comments.delete("a.py", deleted)
+    assert comments.maintenance.check_files().erased == ()
+    commit(tmp_path, "on the first branch")
+    git(tmp_path, "checkout", "-q", "-b", "side")
+    comments.reply(stays, "on the other branch alone")
+    commit(tmp_path, "on the second")
+    git(tmp_path, "checkout", "-q", "-")
+    comments.reply(stays, "not committed")
+    assert comments.maintenance.check_files().erased == ()

@@ -13,7 +13,16 @@ from postil.comments.failures import CommentNotFound
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.merge import merge_sidecars
 from postil.comments.sidecar.short_ids import is_named, is_short
-from postil.comments.storage.erased import Erased, describe, find_erased, put_back
+from postil.comments.storage.erased import (
+    Erased,
+    LostReply,
+    describe,
+    describe_reply,
+    find_erased,
+    find_erased_replies,
+    put_back,
+    put_back_reply,
+)
 from postil.comments.storage.repair import Fault, find_faults
 from postil.comments.storage.store import SUFFIX
 from postil.comments.storage.write_log import Written
@@ -75,7 +84,7 @@ class Checked(Answer, frozen=True):
             f"{fault.shown}: {fault.problem}" + (f" — {fault.fixed}" if fault.fixed else "") for fault in self.faults
         ]
         lines += [
-            f"{each.filePath}{SUFFIX}: {each.id} was taken out by another program ({show_said(each)}); "
+            f"{each.filePath}{SUFFIX}: {show_name(each)} was taken out by another program ({show_said(each)}); "
             f"`postil comments restore {each.id}` brings it back"
             for each in self.erased[:MOST_NAMED]
         ]
@@ -92,8 +101,16 @@ class Restored(Answer, frozen=True):
     def for_model(self) -> str:
         if not self.comments:
             return "Nothing was taken out by another program."
-        rows = [f"✅ {each.id} is in {each.filePath}{SUFFIX} again ({show_said(each)})" for each in self.comments]
-        return "\n".join([*rows, "To undo it: `postil comments delete ID`"])
+        rows = [
+            f"✅ {show_name(each)} is in {each.filePath}{SUFFIX} again ({show_said(each)})" for each in self.comments
+        ]
+        undo = [] if all(each.replyTo for each in self.comments) else ["To undo it: `postil comments delete ID`"]
+        return "\n".join([*rows, *undo])
+
+
+def show_name(each: Erased) -> str:
+    """A comment by its id, a reply with the comment it is missing from."""
+    return f"reply {each.id} to {each.replyTo}" if each.replyTo else each.id
 
 
 def show_said(each: Erased) -> str:
@@ -143,7 +160,9 @@ class MaintenanceTools:
         """Name the comment files that are damaged or that the extension would not take"""
         store = self._context.store
         faults = [*find_faults(store, fix=fix), *self._find_lies(fix=fix)]
-        return Checked(tuple(faults), sum(1 for _ in store.paths()), tuple(map(describe, self._find_erased().values())))
+        erased = [describe(each) for each in self._find_erased().values()]
+        erased += [describe_reply(name, each) for name, each in find_erased_replies(store).items()]
+        return Checked(tuple(faults), sum(1 for _ in store.paths()), tuple(erased))
 
     def _find_erased(self) -> dict[str, Written]:
         return find_erased(self._context.store, self._context.overview.held)
@@ -165,15 +184,21 @@ class MaintenanceTools:
             raise InvalidArguments(
                 "No comment is named", advice="Give an id of `postil comments check`, or --all", path="commentId"
             )
-        found = self._find_erased()
-        if not all:
+        found, replies = self._find_erased(), find_erased_replies(self._context.store)
+        if not all and commentId in replies:
+            found, replies = {}, {commentId: replies[commentId]}
+        elif not all:
+            replies = {}
             named = [name for name in found if name == commentId or (is_short(commentId) and is_named(name, commentId))]
             if len(named) != 1:
                 raise CommentNotFound("", commentId)
             found = {named[0]: found[named[0]]}
         for each in found.values():
             put_back(self._context.store, each)
-        return Restored(tuple(map(describe, found.values())))
+        for name, reply in replies.items():
+            put_back_reply(self._context.store, name, reply)
+        told = [describe_reply(name, reply) for name, reply in replies.items()]
+        return Restored((*map(describe, found.values()), *told))
 
     def _find_lies(self, *, fix: bool) -> list[Fault]:
         overview = self._context.overview
@@ -193,10 +218,12 @@ class MaintenanceTools:
     @check("erased comments")
     def doctor_erased(self) -> Finding:
         """Whether another program took out comments that were written here."""
-        found = {} if self._context.tree.bare else self._find_erased()
+        bare = self._context.tree.bare
+        found: dict[str, Written | LostReply] = {} if bare else {**self._find_erased()}
+        found |= {} if bare else find_erased_replies(self._context.store)
         if not found:
             return Finding("ok", "no comment that was written here was taken out by another program")
-        named = "; ".join(f"{each.id} in {each.path}{SUFFIX}" for each in list(found.values())[:5])
+        named = "; ".join(f"{name} in {each.path}{SUFFIX}" for name, each in list(found.items())[:5])
         return Finding("warning", f"another program took out {len(found)}: {named}", "See `postil comments check`")
 
     @check("comment files")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from msgspec import Meta
+from msgspec.json import encode
+from msgspec.structs import replace
 
 from postil.comments.model import Damage
 from postil.comments.operations.answers import CommentNow, comment_now, show_line, warn_damaged
@@ -160,7 +162,17 @@ class ViewTools:
         commit, steps, damaged = list_since(self._context.store, revision)
         file = self._context.tree.where(file)
         kept = [each for each in steps if not file or file_matches(file, each.filePath)]
-        return Since(commit, tuple(kept), tuple(damaged))
+        return Since(commit, tuple(self._find_places(kept)), tuple(damaged))
+
+    def _find_places(self, steps: Sequence[Step]) -> Iterator[Step]:
+        """Yields the steps with the lines that their comments are on now: a sidecar has those of its last change."""
+        names = encode(sorted({each.commentId for each in steps})).decode()
+        located = self._context.overview.where("id IN (SELECT value FROM json_each(?))", names) if steps else ()
+        now = {(each.comment.id, each.filePath): each.place for each in located}
+        for each in steps:
+            place = now.get((each.commentId, each.filePath))
+            here = place is not None and place.path == each.filePath
+            yield replace(each, line=place.line) if here and place else each
 
     @reads("comments_ci", title="Comments on changed lines", shell="comments ci", toolset="extra")
     def report(

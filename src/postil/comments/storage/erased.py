@@ -1,4 +1,4 @@
-"""Comments that we wrote and that another program took out of their file: an editor with an old copy in memory.
+"""Comments and replies that we wrote and another program took out of their file: an editor with an old copy in memory.
 
 What git did (a checkout, a pull, a commit) is not told: then the sidecar is what the last commit holds, or the comment
 is in a commit of another branch or an earlier one, and not in the last. So a comment counts as erased while its sidecar
@@ -7,7 +7,8 @@ is there, differs from the last commit, no file of the workspace holds it, and n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from typing import cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from postil.comments.failures import CommentNotFound
 from postil.comments.git.blame import list_committed_blobs, read_at
 from postil.comments.git.objects import read_objects
 from postil.comments.sidecar.document import Sidecar
+from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.storage.store import SUFFIX, Store
 from postil.comments.storage.write_log import Written
 from postil.core.failure import Failure
@@ -33,6 +35,17 @@ class Erased(Struct, frozen=True, omit_defaults=True):
     author: str
     text: str
     written: str
+    replyTo: str = ""
+    """Of a reply, the comment that it is missing from."""
+
+
+class LostReply(Struct, frozen=True):
+    """A reply that is not in its comment any more."""
+
+    path: str
+    comment: str
+    reply: JsonObject
+    at: str
 
 
 def find_erased(store: Store, find_held: Callable[[Collection[str]], Collection[str]]) -> dict[str, Written]:
@@ -56,6 +69,32 @@ def find_erased(store: Store, find_held: Callable[[Collection[str]], Collection[
     return {name: each for name, each in lost.items() if name in erased}
 
 
+def find_erased_replies(store: Store) -> dict[str, LostReply]:
+    """Returns the replies that we wrote and that their comment, which is there, has not got any more, by id."""
+    by_path: dict[str, dict[str, LostReply]] = {}
+    for each in store.log.list_written():
+        if each.comment is None:  # deleted, or moved to another file, where it was written first
+            known = by_path.get(each.path, {})
+            by_path[each.path] = {name: lost for name, lost in known.items() if lost.comment != each.id}
+        else:
+            made = by_path.setdefault(each.path, {})
+            made |= {name: LostReply(each.path, each.id, reply, each.at) for name, reply in _list_replies(each.comment)}
+    found: dict[str, LostReply] = {}
+    for path, some in by_path.items():
+        if some and _is_changed(store, path):
+            held = {each.id: {reply.id for reply in each.replies} for each in store.read(RelativePath(path)).comments}
+            lost = [name for name, each in some.items() if name not in held.get(each.comment, {name})]
+            found |= {name: some[name] for name in _uncommitted(store, path, lost)}
+    return found
+
+
+def _list_replies(comment: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+    replies = comment.get("replies")
+    for each in cast("list[object]", replies) if isinstance(replies, list) else ():
+        if isinstance(each, dict) and isinstance(name := cast(JsonObject, each).get("id"), str):
+            yield name, cast(JsonObject, each)
+
+
 def _uncommitted(store: Store, path: str, names: Collection[str]) -> Collection[str]:
     """Returns the ids of comments that git did not take out: the last commit has them, or none."""
     if not store.tree.git:
@@ -72,6 +111,26 @@ def describe(each: Written) -> Erased:
     """Returns what is told of an erased comment."""
     raw = each.comment or {}
     return Erased(each.id, each.path, str(raw.get("author", "")), str(raw.get("text", "")), each.at)
+
+
+def describe_reply(name: str, each: LostReply) -> Erased:
+    """Returns what is told of an erased reply."""
+    raw = each.reply
+    return Erased(name, each.path, str(raw.get("author", "")), str(raw.get("text", "")), each.at, each.comment)
+
+
+def put_back_reply(store: Store, name: str, each: LostReply) -> None:
+    """Write an erased reply into its comment again, where it was in time."""
+
+    def add(sidecar: Sidecar) -> None:
+        if not sidecar.comment(each.comment):
+            raise CommentNotFound(each.path, each.comment)
+        here = dict(_list_replies(sidecar.raw_comment(each.comment)))
+        if name not in here:
+            replies = sorted([*here.values(), each.reply], key=lambda reply: str(reply.get("created", "")))
+            sidecar.change(each.comment, {"replies": replies})
+
+    store.change(RelativePath(each.path), add)
 
 
 def put_back(store: Store, each: Written) -> None:
