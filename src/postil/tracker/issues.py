@@ -114,6 +114,15 @@ class Issues:
             author, email = author or adopted.name, email or adopted.mail
         return self.store.transaction(author, email, message, dry_run)
 
+    def name_writer(self) -> tuple[str, ...]:
+        """Returns the names that new events of this caller go by: as their author, in a claim, and the address."""
+        from postil.tracker.log.append import find_author  # hardly a question asks for them
+        from postil.tracker.state.identities import read_adopted
+
+        adopted = read_adopted(self.store.repository)
+        author = find_author(self.store.repository.root, *((adopted.name, adopted.mail) if adopted else ()))
+        return (str(author), author.name, *(() if author.mail.endswith(".invalid") else (author.mail,)))
+
     def now_text(self) -> str:
         """Returns the present moment as events write it."""
         return format_moment(self.store.now())
@@ -192,15 +201,16 @@ class Issues:
         import sqlite3  # loaded by the index anyway
 
         store, most = self.store, min(limit, LARGEST_LIMIT)
+        asked = (kind, filter_, sort, most, cursor, include_closed, store.now(), labels, self.name_writer)
         try:
             try:
-                return read_page(store.index, kind, filter_, sort, most, cursor, include_closed, store.now(), labels)
+                return read_page(store.index, *asked)
             except sqlite3.DatabaseError as fault:
                 if "locked" in str(fault) or "busy" in str(fault):
                     raise
                 store.index.forget()  # damage that only a question finds: the cache is built anew, the logs hold all
                 store.refresh()
-                return read_page(store.index, kind, filter_, sort, most, cursor, include_closed, store.now(), labels)
+                return read_page(store.index, *asked)
         except QueryFault as fault:
             raise translate_fault(fault) from None
 

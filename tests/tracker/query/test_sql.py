@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from functools import partial
+from pathlib import Path
 
 from postil.tracker.index.as_of import read_past_page
 from postil.tracker.index.pages import read_page
@@ -10,6 +12,7 @@ from postil.tracker.model import Entity
 from postil.tracker.query.parse import parse
 from postil.tracker.query.tree import All, Any, Node, Not
 from postil.tracker.store import Store
+from tests.tracker.programs import git, said
 from tests.tracker.questions import NOW, fill, random_filter
 from tests.tracker.stores import create
 
@@ -106,3 +109,18 @@ def test_letters_beyond_a_to_z_have_case_too(store: Store):
         past = read_past_page(store, "issue", text, (), 9, True, (), "2999-01-01")
         assert ids < {row.id for row in past.rows}
         ids = {row.id for row in past.rows}
+
+
+def test_me_is_the_one_who_asks(repository: Path):
+    for title, words in (("Mine", ("--author", "Ann", "--email", "ann@example.org")), ("Other", ("--author", "Bob"))):
+        said(repository, "create", "issue", title, *words)
+    git(repository, "config", "user.name", "Ann")
+    git(repository, "config", "user.email", "ann@example.org")
+    ids = {title: said(repository, "list", title, "--format", "raw").split("\t")[0] for title in ("Mine", "Other")}
+    said(repository, "assign", ids["Other"], "Ann")
+    found = partial(said, repository, "list", "--format", "raw", "--columns", "title", "--filter")
+    assert found("author == me") == "Mine\n"
+    assert found("author != me") == "Other\n"
+    assert found("assignee == me") == found("assignee:me") == "Other\n"
+    assert found("assignee contains me") == found('assignee in [me, "nobody"]') == "Other\n"
+    assert found("assignee != me") == "Mine\n"

@@ -71,7 +71,9 @@ def read_lanes(
     index, now = store.index, store.now()
     with index.lock:
         try:
-            around = QueryContext(now, partial(find_milestones, index.db), partial(has_status, index.db))
+            around = QueryContext(
+                now, partial(find_milestones, index.db), partial(has_status, index.db), issues.name_writer
+            )
             wanted = compile_condition(parse(filter_ or None).tree, around)
         except QueryFault as fault:
             raise translate_fault(fault) from None

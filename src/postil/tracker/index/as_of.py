@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from postil.tracker.events import decode_lines
@@ -28,6 +28,7 @@ def read_past_page(
     include_closed: bool,
     labels: Sequence[str],
     day: str,
+    me: Callable[[], tuple[str, ...]] = tuple,
 ) -> Page:
     """Returns the first page of a list as it was at the end of a day. It has no cursor: ask for a larger page."""
     check_day(day)
@@ -40,7 +41,7 @@ def read_past_page(
             past.execute("INSERT INTO log(n, id) VALUES (?, ?)", (n, id_))
             write_entity(past, n, entity, with_words=True)
     try:
-        return select_past(past, kind, filter_, sort, limit, include_closed, labels, store.now())
+        return select_past(past, kind, filter_, sort, limit, include_closed, labels, store.now(), me)
     finally:
         past.close()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import itemgetter
 
@@ -58,6 +58,7 @@ def read_page(
     include_closed: bool,
     now: datetime.datetime,
     labels: Sequence[str] = (),
+    me: Callable[[], tuple[str, ...]] = tuple,
 ) -> Page:
     """Returns a page of a list. Raises QueryFault for what cannot be asked."""
     question = parse(filter_)
@@ -67,7 +68,7 @@ def read_page(
         question = question._replace(tree=All((question.tree, Compare("labels", "contains", tuple(labels)))))
     at = read_cursor(cursor, bound, keys) if cursor is not None else 0
     with index.lock:
-        around = QueryContext(now, partial(find_milestones, index.db), partial(has_status, index.db))
+        around = QueryContext(now, partial(find_milestones, index.db), partial(has_status, index.db), me)
         wanted = compile_condition(restrict(question.tree, kind, include_closed), around)
         if wanted.needs_words:
             index.need_words()
@@ -83,11 +84,12 @@ def select_past(
     include_closed: bool,
     labels: Sequence[str],
     now: datetime.datetime,
+    me: Callable[[], tuple[str, ...]] = tuple,
 ) -> Page:
     """Returns a page from tables of another time (`as_of.py`), without a cursor."""
     question = parse(filter_)
     tree = All((question.tree, Compare("labels", "contains", tuple(labels)))) if labels else question.tree
-    around = QueryContext(now, partial(find_milestones, db), partial(has_status, db))
+    around = QueryContext(now, partial(find_milestones, db), partial(has_status, db), me)
     wanted = compile_condition(restrict(tree, kind, include_closed), around)
     found = _select_rows(db, parse_order(sort or question.sort), wanted, None, min(limit, LARGEST_LIMIT), 0, None)
     return Page([row for row, _ in found], None, 0)

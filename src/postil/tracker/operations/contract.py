@@ -103,7 +103,8 @@ class ContractTools:
             from postil.tracker.index.as_of import read_past_page  # only who looks back pays for it
 
             issues.refresh()
-            page = read_past_page(issues.store, full_kind(entity), asked, sort or (), limit, all, label, as_of)
+            me = issues.name_writer
+            page = read_past_page(issues.store, full_kind(entity), asked, sort or (), limit, all, label, as_of, me)
         else:
             page = issues.list_page(full_kind(entity), asked, sort or (), limit, cursor, all, label)
         sql = "SELECT id, title FROM ent WHERE kind = 'milestone'"

@@ -45,6 +45,8 @@ class QueryContext(NamedTuple):
     milestones: Callable[[str], list[str]]
     has_status: Callable[[str], bool] = lambda _: False
     """Whether any entity has a status that this version does not know."""
+    me: Callable[[], tuple[str, ...]] = tuple
+    """The names that the one who asks goes by, the author's of new events first."""
 
 
 def compile_condition(node: Node, around: QueryContext) -> Condition:
@@ -93,6 +95,23 @@ def _join(parts: list[Condition], word: str) -> Condition:
 
 
 def _compile_comparison(node: Compare, around: QueryContext) -> Condition:
+    if node.field not in _PEOPLE or _ME not in node.values or (node.op not in ("=", "!=", "in", "contains")):
+        return _compile_values(node, around)
+    if node.op == "contains" and node.field != "assignee":  # a part of a name
+        return _compile_values(node, around)
+    names = around.me()[:1] if node.field == "author" else around.me()
+    if node.op in ("in", "!="):
+        return _compile_values(node._replace(values=(*node.values, *names)), around)
+    mine = _compile_values(node._replace(op="in", values=(_ME, *names)), around)
+    others = tuple(value for value in node.values if value != _ME)
+    return _join([mine, _compile_values(node._replace(values=others), around)], " AND ") if others else mine
+
+
+_PEOPLE = ("assignee", "author", "claimed_by")
+_ME = "me"
+
+
+def _compile_values(node: Compare, around: QueryContext) -> Condition:
     kind, field = FIELDS[node.field][0], node.field
     if node.fault and not all(value in STATUSES or around.has_status(value) for value in node.values):
         raise node.fault

@@ -55,7 +55,7 @@ def fast_list(kind: str | None, words: Sequence[str], cwd: str, width: int = 0, 
         if db.execute("SELECT 1 FROM meta WHERE key GLOB '*:refs/*'").fetchone():
             return None  # something is to be said
         now = datetime.datetime.now(datetime.UTC)
-        around = QueryContext(now, partial(find_milestones, db), partial(has_status, db))
+        around = QueryContext(now, partial(find_milestones, db), partial(has_status, db), _leave)
         wanted = compile_condition(restrict(question.tree, name, everything), around)
         if wanted.needs_words:
             return None
@@ -81,6 +81,11 @@ def fast_list(kind: str | None, words: Sequence[str], cwd: str, width: int = 0, 
     how = Drawing(columns, style, width, colors, now if width else None)
     text = draw_list(found, how, following, titles, short)
     return None if sys.stdout.isatty() and text.count("\n") > 20 else text
+
+
+def _leave() -> tuple[str, ...]:
+    """Who asks is known to the ordinary way only."""
+    raise QueryFault("me")
 
 
 def _draw_json(db: sqlite3.Connection, rows: Sequence[Row], following: str | None) -> str | None:
