@@ -48,6 +48,8 @@ def test_lines_that_look_like_heads_of_a_diff_are_lines(tree: SourceTree) -> Non
 
 def test_a_file_that_was_renamed_has_changed_where_it_was_edited(tree: SourceTree) -> None:
     root = Path(tree.root)
+    write(root, "gone.py", CODE.replace("value", "other"))  # else git may take either file for either new one
+    commit(root, "two files that differ")
     git(root, "mv", "a.py", "renamed.py")
     write(root, "renamed.py", CODE.replace("value_7 = 7", "value_7 = 70"))
     git(root, "mv", "gone.py", "moved.py")
