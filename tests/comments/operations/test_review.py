@@ -137,3 +137,17 @@ def test_a_comment_without_its_code_can_be_resolved_and_is_not_asked_about_again
     assert _answer(comments, monkeypatch, "r\n") == review.Reviewed(0, 0, 0, resolved=1)
     assert [each.status for each in comments.listed().comments] == ["resolved"]
     assert comments.reviewing.review().waiting == ()
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_what_is_said_takes_a_progress_bar_away(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
+    comments.add("a.py", 13, "about 13", "NOTE")
+    write(root_of(comments), "a.py", "alpha = 'a'\nbeta = 'b'\n")
+    terminal = _Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    _answer(comments, monkeypatch, ":1\n")
+    assert "\r\x1b[KPlaced at a.py:1; " in terminal.getvalue()

@@ -138,7 +138,7 @@ class ReviewTools:
             return Reviewed(0, 0, 0, waiting)
         count = {"placed": 0, "resolved": 0, "deleted": 0, "skipped": 0}
         for number, each in enumerate(waiting, 1):
-            sys.stderr.write(f"\n[{number}/{len(waiting)}] {harmless(_show_options(each))}\n")
+            _say(f"\n[{number}/{len(waiting)}] {harmless(_show_options(each))}\n")
             did = self._decide(each)
             if did is None:
                 count["skipped"] += len(waiting) - number + 1
@@ -156,12 +156,10 @@ class ReviewTools:
             try:
                 did, where = self._carry_out(each, decision)
             except Failure as fault:
-                sys.stderr.write(f"{harmless(fault.text())}\n")
+                _say(f"{harmless(fault.text())}\n")
                 continue
             if where:
-                sys.stderr.write(
-                    f"{did.capitalize()} at {harmless(where)}; `postil comments undo {each.id}` undoes it\n"
-                )
+                _say(f"{did.capitalize()} at {harmless(where)}; `postil comments undo {each.id}` undoes it\n")
             return did
 
     def _carry_out(self, each: CommentNow, decision: Decision) -> tuple[Done, str]:
@@ -228,13 +226,18 @@ def _ask(each: CommentNow, *, here: bool) -> Decision:
     keep = ["[k]eep here"] if each.stale else []
     words = ", ".join([*places, *keep, "[r]esolve", "[s]kip", "[d]elete", "[q]uit"])
     while True:
-        sys.stderr.write(f"{words} > ")
-        sys.stderr.flush()
+        _say(f"{words} > ")
         said = sys.stdin.readline()
         decision = _parse_decision(said.strip(), each) if said else Decision("quit")
         if decision:
             return decision
-        sys.stderr.write("That is none of these.\n")
+        _say("That is none of these.\n")
+
+
+def _say(text: str) -> None:
+    """Tell the person, on a line that a progress bar may stand on."""
+    sys.stderr.write(f"\r\x1b[K{text}" if sys.stderr.isatty() else text)
+    sys.stderr.flush()
 
 
 def _parse_decision(word: str, each: CommentNow) -> Decision | None:
