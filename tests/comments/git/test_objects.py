@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from postil.comments.git.objects import read_objects
+import pytest
+
+from postil.comments.git import objects
+from postil.comments.git.objects import iterate_objects, read_objects
 from tests.comments.workspaces import workspace
 from tests.workspace.repositories import git
 
@@ -23,3 +26,12 @@ def test_a_file_over_the_limit_is_left_out_and_the_next_is_read(tmp_path: Path) 
 
 def test_no_question_starts_no_git(tmp_path: Path) -> None:
     assert read_objects(str(tmp_path / "no-such-folder"), []) == {}
+
+
+def test_what_is_large_together_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace(tmp_path, **{f"f{number}.py": f"{number}" * 900 for number in range(6)})
+    monkeypatch.setattr(objects, "FIRST", 2000)
+    names = [f"HEAD:f{number}.py" for number in range(6)]
+    found = iterate_objects(str(tmp_path), names)
+    assert [name for name, _ in found] == names
+    assert len(read_objects(str(tmp_path), names)) == 6

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from postil.comments.git import revision
 from postil.comments.operations.by_id import ListedAt
 from tests.comments.shop import CODE, add_at, line_of
 from tests.comments.workspaces import Comments, commit, root_of, workspace, write
@@ -64,3 +66,63 @@ def test_a_list_of_the_past_follows_renames_as_the_list_of_today_does(comments: 
     assert [(each.id, each.path, each.line) for each in there.later] == [
         (second, "shop.py", line_of(CODE, "def total"))
     ]
+
+
+def test_a_damaged_sidecar_of_then_is_named(comments: Comments) -> None:
+    root = root_of(comments)
+    add_at(comments, "taxed = ", "kept")
+    write(root, "other.py", CODE)
+    write(root, "other.py.comments", "{ not a sidecar")
+    commit(root, "damaged")
+    (root / "other.py.comments").unlink()
+    there = comments.listed(revision="HEAD")
+    assert [each.text for each in there.comments] == ["kept"]
+    assert [each.filePath for each in there.damaged] == ["other.py"]
+    assert there.exit_status == 7
+    assert "other.py.comments" in there.for_model()
+    assert msgspec.to_builtins(there.plain())["damaged"]
+
+
+def test_large_files_of_a_revision_are_read_one_after_another(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = root_of(comments)
+    for number in range(7):
+        write(root, f"f{number}.py", CODE)
+        comments.add(f"f{number}.py", 1, f"on {number}", "NOTE")
+    commit(root, "many")
+    before = [(each.text, each.line, each.state) for each in comments.listed(revision="HEAD").comments]
+    held: list[int] = []
+    read = revision.read_objects
+
+    def count(*given: Any, **named: Any) -> dict[str, bytes]:
+        found = read(*given, **named)
+        held.append(sum(map(len, found.values())))
+        return found
+
+    monkeypatch.setattr(revision, "read_objects", count)
+    monkeypatch.setattr(revision, "TOGETHER", 4 * len(CODE))
+    assert [(each.text, each.line, each.state) for each in comments.listed(revision="HEAD").comments] == before
+    assert len(before) == 7
+    assert max(held) <= 4 * len(CODE)
+
+
+def test_names_are_looked_for_in_the_history_a_limited_number_of_times(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = root_of(comments)
+    add_at(comments, "taxed = ", "kept")
+    sidecar = (root / "shop.py.comments").read_text()
+    for number in range(5):
+        write(root, f"never{number}.py.comments", sidecar.replace("c_", f"c_{number}"))
+    commit(root, "comments on nothing")
+    asked: list[str] = []
+
+    def note(_root: str, path: str, _commit: str) -> str:
+        asked.append(path)
+        return ""
+
+    monkeypatch.setattr(revision, "MOST_FOLLOWED", 3)
+    monkeypatch.setattr(revision, "find_new_name", note)
+    assert len(comments.listed(revision="HEAD").comments) == 6
+    assert len(asked) == 3

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from postil.comments.show.changed_lines import find_base, list_changed_lines
+from postil.comments.show.changed_lines import find_base, list_changed_lines, parse_diff
 from postil.comments.source_tree import SourceTree
 from postil.core.failure import NotFound
 from tests.comments.workspaces import commit, workspace, write
@@ -129,3 +129,43 @@ def test_what_changed_in_a_submodule_is_told_with_its_folder(
     commit(root, "its new commit")
     assert set(list_changed_lines(tree, "HEAD~1")) == {"sub/lib.py"}
     assert list_changed_lines(tree, "HEAD") == {}
+
+
+def test_a_file_without_a_diff_is_changed_as_a_whole(tree: SourceTree) -> None:
+    root = Path(tree.root)
+    write(root, ".gitattributes", "*.py -diff\n")
+    commit(root, "nothing is shown of them")
+    write(root, "a.py", CODE + "more = 1\n")
+    (root / "ä b.py").chmod(0o755)
+    found = list_changed_lines(tree, "HEAD")
+    assert found["a.py"].touches(21, 21)
+    commit(root, "changed")
+    assert "ä b.py" not in list_changed_lines(tree, "HEAD~1"), "its mode is no line"
+    assert list_changed_lines(tree, "HEAD~1")["a.py"].touches(1, 1)
+
+
+@pytest.mark.parametrize("quote", ["true", "false"])
+def test_odd_names_are_read_as_git_writes_them(
+    tree: SourceTree, quote: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user may let git write letters as they are, and quotes and tabs escaped."""
+    own = tmp_path_factory.mktemp("own") / "gitconfig"
+    own.write_text(f"[user]\nname=A\nemail=a@example.org\n[core]\nquotePath={quote}\n[diff]\ninterHunkContext=9\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(own))
+    root = Path(tree.root)
+    names = {'ü "q"\\n\t.py', "new\nline.py", "plain.py", "tail .py", "\x01\x1bé.py"}
+    for name in names:
+        write(root, name, CODE)
+    commit(root, "odd")
+    for name in names:
+        write(root, name, "first = 0\n" + CODE + "last = 0\n")
+    found = list_changed_lines(tree, "HEAD")
+    assert set(found) == names
+    assert all(not each.touches(5, 5) for each in found.values()), "what stands between two changes is not changed"
+
+
+def test_many_removed_lines_are_read_once_each() -> None:
+    """They were copied anew for every further one: a large file that went took minutes."""
+    rows = b"".join(b"-%d\n" % number for number in range(200_000))
+    diff = b"--- a.py\n+++ /dev/null\n@@ -1,200000 +0,0 @@\n" + rows
+    assert len(parse_diff(diff)["a.py"].removed[1]) == 200_000

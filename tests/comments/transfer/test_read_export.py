@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -136,3 +137,39 @@ def test_a_comment_without_its_code_finds_it_where_the_import_has_it(comments: C
     other = workspace(tmp_path / "there", **{"a.py": "# above\n" + CODE})
     other.transfer.import_files((out,))
     assert other.show(identity).comment.line == 13
+
+
+@pytest.mark.parametrize("line", ["1" + "0" * 27, str(2**31), str(-(2**40))])
+def test_a_line_that_no_sidecar_can_hold_is_refused_and_changes_nothing(
+    comments: Comments, tmp_path: Path, line: str
+) -> None:
+    fill(comments)
+    before = (Path(comments.tree.root) / "a.py.comments").read_bytes()
+    given = tmp_path / "given.json"
+    document = '{"files":[{"comments":[{"filePath":"a.py","line":LINE,"text":"far"}]}]}'
+    given.write_text(document.replace("LINE", line))
+    with pytest.raises(InvalidArguments):
+        comments.transfer.import_files((str(given),))
+    assert (Path(comments.tree.root) / "a.py.comments").read_bytes() == before
+
+
+def test_an_id_that_a_file_gives_twice_is_taken_once_and_said_so(comments: Comments, tmp_path: Path) -> None:
+    given = tmp_path / "given.json"
+    rows = [{"filePath": "a.py", "line": n, "text": f"number {n}", "id": "same"} for n in (1, 2)]
+    given.write_bytes(msgspec.json.encode({"files": [{"comments": rows}]}))
+    taken = comments.transfer.import_files((str(given),))
+    assert (len(taken.added), taken.skipped) == (1, 1)
+    assert [each.text for each in comments.listed().comments] == ["number 1"]
+    assert comments.maintenance.check_files().faults == ()
+
+
+def test_deep_nesting_is_refused_and_long_cells_are_read(comments: Comments, tmp_path: Path) -> None:
+    deep, long, odd = tmp_path / "deep.json", tmp_path / "long.csv", tmp_path / "odd.csv"
+    deep.write_text('{"files":' + "[" * 100_000 + "]" * 100_000 + "}")
+    long.write_text("filePath,line,text\na.py,3," + "x" * 200_000 + "\n")
+    odd.write_bytes(b'filePath,line,text\na.py,3,"a\rb\0c\n')
+    with pytest.raises(InvalidArguments):
+        comments.transfer.import_files((str(deep),))
+    assert len(comments.transfer.import_files((str(long),)).added) == 1
+    with suppress(InvalidArguments):  # not every Python refuses it
+        comments.transfer.import_files((str(odd),))

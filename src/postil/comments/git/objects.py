@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from postil.core import limits
 from postil.workspace.failures import GitFailed, GitTooLarge
@@ -24,27 +24,42 @@ def read_objects(
 
     Where all are larger than `most` together, the last are too large as well. `left_out` gets the names of such files.
     """
+    return dict(iterate_objects(root, names, largest, most, left_out))
+
+
+def iterate_objects(
+    root: str,
+    names: Iterable[str],
+    largest: int = limits.GIT_OBJECT,
+    most: int = EVERY,
+    left_out: set[str] | None = None,
+) -> Iterator[tuple[str, bytes]]:
+    """Yields what `read_objects` returns, in the order of the names, and holds few of them at once."""
     asked = [name for name in dict.fromkeys(names) if name and "\n" not in name]
     if not asked:
-        return {}
+        return
     large: set[str] = set() if left_out is None else left_out
     try:
-        return _read(root, asked, largest, large, min(most, FIRST))
+        found = _read(root, asked, largest, large, min(most, FIRST))
     except (GitTooLarge, GitFailed):  # one of them is a giant, or they are many: ask for the sizes first
-        found: dict[str, bytes] = {}
-        part: list[str] = []
-        size = 0
-        for name, announced in _list_sizes(root, asked):
-            if announced > min(largest, most):
-                large.add(name)
-                continue
-            most -= announced
-            if part and size + announced > FIRST:
-                found |= _read(root, part, largest, large)
-                part, size = [], 0
-            part.append(name)
-            size += announced
-        return found | _read(root, part, largest, large) if part else found
+        pass
+    else:
+        yield from found.items()
+        return
+    part: list[str] = []
+    size = 0
+    for name, announced in _list_sizes(root, asked):
+        if announced > min(largest, most):
+            large.add(name)
+            continue
+        most -= announced
+        if part and size + announced > FIRST:
+            yield from _read(root, part, largest, large).items()
+            part, size = [], 0
+        part.append(name)
+        size += announced
+    if part:
+        yield from _read(root, part, largest, large).items()
 
 
 def _list_sizes(root: str, asked: list[str]) -> list[tuple[str, int]]:

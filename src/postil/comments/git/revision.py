@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from postil.comments.anchoring.reader import CommentReader
+from postil.comments.failures import FileAccessDenied
 from postil.comments.git.blame import list_sidecars_at, require_revision
 from postil.comments.git.file_names import find_new_name, list_old_names
 from postil.comments.git.objects import read_objects
+from postil.comments.model import Damage
 from postil.comments.operations.answers import CommentNow, comment_now
 from postil.comments.search.filters import file_matches
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.source_tree import Source, decode
-from postil.comments.storage.store import SUFFIX, is_sidecar
-from postil.core import call
+from postil.comments.storage.store import SUFFIX, Store, is_sidecar
+from postil.core import call, limits
 from postil.workspace.digest import blob_id
+from postil.workspace.git import read_blob
 from postil.workspace.paths import RelativePath
 
 AT_ONCE = 200
+TOGETHER = 8 * limits.MIB
+"""Bytes of sources and sidecars that are held at once, unless they are of one file."""
+MOST_FOLLOWED = 100
+"""Files whose name at the commit is looked for in the history: each costs several processes."""
 
 
 class AtRevision(NamedTuple):
@@ -33,6 +40,8 @@ class AtRevision(NamedTuple):
     """What the commit itself held."""
     later: list[CommentNow]
     """Comments made since, where their code was then."""
+    damaged: list[Damage]
+    """Sidecars, of then or of now, that could not be read."""
 
 
 def list_at(reader: CommentReader, revision: str, file: str) -> AtRevision:
@@ -45,46 +54,86 @@ def list_at(reader: CommentReader, revision: str, file: str) -> AtRevision:
     ]
     present = [path for path in reader.store.paths() if not file or file_matches(file, path)]
     root = reader.tree.root
-    listed = list(_read_at(reader, commit.id, held, {}, lambda path: find_new_name(root, path, commit.id)))
+    damaged: list[Damage] = []
+    left = iter(range(MOST_FOLLOWED))
+
+    def find_name(path: str) -> str:
+        return find_new_name(root, path, commit.id) if next(left, None) is not None else ""
+
+    listed = list(_read_at(reader, commit.id, held, None, find_name, damaged))
     known = {each.id for each in listed}
-    now: dict[str, bytes] = {path: data for path in present if (data := reader.store.read_bytes(path)) is not None}
     names = cache(lambda: list_old_names(root, commit.id))  # asked once, and only where a file was not there
-    later = _read_at(reader, commit.id, present, now, lambda path: names().get(path, ""))
-    return AtRevision(commit.id, listed, [each for each in later if each.id not in known and each.state != "orphaned"])
+    later = _read_at(reader, commit.id, present, reader.store, lambda path: names().get(path, ""), damaged)
+    made = [each for each in later if each.id not in known and each.state != "orphaned"]
+    return AtRevision(commit.id, listed, made, [*{each.filePath: each for each in damaged}.values()])
 
 
 def _read_at(
     reader: CommentReader,
     commit: str,
     paths: Sequence[str],
-    sidecars: Mapping[str, bytes],
+    sidecars: Store | None,
     other_name: Callable[[str], str],
+    damaged: list[Damage],
 ) -> Iterator[CommentNow]:
-    """Yields the comments of these files in the code of a commit; sidecars that are not given are the commit's own.
+    """Yields the comments of these files in the code of a commit; without a store, the sidecars are the commit's own.
 
     `other_name` says what a file that the commit does not have was called in it.
     """
     for first in range(0, len(paths), AT_ONCE):
         call.current().check()
         call.current().progress(first, len(paths), f"reading {commit[:12]}")
-        some = paths[first : first + AT_ONCE]
-        names = {path: (f"{commit}:{path}", f"{commit}:{path}{SUFFIX}") for path in some}
-        there = read_objects(reader.tree.root, (name for both in names.values() for name in both))
-        others = {path: other_name(path) for path, (source, _) in names.items() if source not in there}
-        renamed = read_objects(reader.tree.root, (f"{commit}:{other}" for other in others.values() if other))
-        for path, (source, sidecar) in names.items():
-            called = others.get(path, "") or path
-            content = there.get(source, renamed.get(f"{commit}:{called}"))
-            yield from _locate(reader, path, sidecars.get(path, there.get(sidecar)), called, content)
+        for some, there, large in _read_together(reader.tree.root, commit, paths[first : first + AT_ONCE], sidecars):
+            yield from _locate_some(reader, commit, some, there, large, sidecars, other_name, damaged)
+
+
+def _read_together(
+    root: str, commit: str, paths: Sequence[str], sidecars: Store | None
+) -> Iterator[tuple[Sequence[str], dict[str, bytes], set[str]]]:
+    """Yields some of the files, what the commit holds of them, and what is too large: as many as are held at once."""
+    large: set[str] = set()
+    ends = ("",) if sidecars else ("", SUFFIX)
+    names = (f"{commit}:{path}{end}" for path in paths for end in ends)
+    there = read_objects(root, names, most=TOGETHER if len(paths) > 1 else 2 * limits.GIT_OBJECT, left_out=large)
+    if large and len(paths) > 1:
+        del there
+        half = len(paths) // 2
+        yield from _read_together(root, commit, paths[:half], sidecars)
+        yield from _read_together(root, commit, paths[half:], sidecars)
+    else:
+        yield paths, there, large
+
+
+def _locate_some(
+    reader: CommentReader,
+    commit: str,
+    paths: Sequence[str],
+    there: Mapping[str, bytes],
+    large: Collection[str],
+    sidecars: Store | None,
+    other_name: Callable[[str], str],
+    damaged: list[Damage],
+) -> Iterator[CommentNow]:
+    for path in paths:
+        source, sidecar = f"{commit}:{path}", f"{commit}:{path}{SUFFIX}"
+        called, content = path, there.get(source)
+        if content is None and source not in large and (other := other_name(path)):
+            called, content = other, read_blob(reader.tree.root, f"{commit}:{other}")
+        try:
+            data = sidecars.read_bytes(RelativePath(path)) if sidecars else there.get(sidecar)
+            if sidecar in large:
+                raise Unreadable("it is too large")
+            yield from _locate(reader, path, data, called, content)
+        except Unreadable as fault:
+            damaged.append(Damage(path, str(fault)))
+        except FileAccessDenied as fault:
+            damaged.append(Damage(path, fault.message))
 
 
 def _locate(
     reader: CommentReader, path: str, data: bytes | None, called: str, content: bytes | None
 ) -> list[CommentNow]:
-    try:
-        sidecar = Sidecar(path, data)
-    except Unreadable:
-        return []
+    sidecar = Sidecar(path, data)
     if content is None:
         return [comment_now(each) for each in reader.locate(sidecar, None)]
     source = Source(RelativePath(path), decode(content), blob_id(content, reader.tree.id_width))

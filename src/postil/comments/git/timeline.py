@@ -7,11 +7,12 @@ else.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 
 from postil.comments.git.blame import is_cut, list_versions
-from postil.comments.git.objects import read_objects
+from postil.comments.git.objects import iterate_objects
 from postil.comments.model import Comment, Commit, Event
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
@@ -50,16 +51,17 @@ def _read_committed(tree: SourceTree, comment: str, paths: Sequence[str]) -> Ite
     """Yields the comment as commits left it, oldest first."""
     known = [(each, path) for path in paths for each in reversed(list_versions(tree, path + SUFFIX)) if each.blob]
     known.sort(key=lambda each: each[0].commit.date)
-    texts = read_objects(tree.root, (version.blob for version, _ in known)) if known else {}
-    for number, (version, path) in enumerate(known):
+    paths_of = {version.blob: path for version, path in known}
+    found: dict[str, Comment | None] = {}
+    for blob, data in iterate_objects(tree.root, paths_of):
         call.current().check()
-        call.current().progress(number, len(known), "reading earlier versions")
-        try:
-            found = Sidecar(path, texts[version.blob]).comment(comment) if version.blob in texts else None
-        except Unreadable:
-            continue
-        if found:
-            yield version.commit, found
+        call.current().progress(len(found), len(paths_of), "reading earlier versions")
+        with suppress(Unreadable):
+            found[blob] = Sidecar(paths_of[blob], data).comment(comment)
+    for version, _ in known:
+        then = found.get(version.blob)
+        if then:
+            yield version.commit, then
 
 
 def _begin(first: Comment, commit: Commit | None) -> Iterator[Change]:

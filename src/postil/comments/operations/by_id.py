@@ -83,13 +83,14 @@ class ListedAt(Listed, frozen=True):
             lines.append(f"… and {self.total - len(self.comments)} more")
         if self.later:
             lines += ["", "Made since, and where their code was then:", *map(show_line, self.later)]
-        return "\n".join(lines)
+        return "\n".join(lines) + warn_damaged(self.damaged)
 
     def for_person(self) -> str:
         return self.for_model()
 
     def plain(self) -> object:
-        return {"revision": self.revision, "comments": self.comments, "later": self.later}
+        damaged = {"damaged": self.damaged} if self.damaged else {}
+        return {"revision": self.revision, "comments": self.comments, "later": self.later, **damaged}
 
 
 class Shown(Answer, frozen=True, omit_defaults=True):
@@ -105,6 +106,8 @@ class Shown(Answer, frozen=True, omit_defaults=True):
     """The comment that this one repeats."""
 
     def for_model(self) -> str:
+        from shlex import quote  # only here are commands told
+
         now_, told = self.comment, call.current().tell_moment
         by = f" by {now_.resolvedBy}" if now_.resolvedBy and now_.status != "open" else ""
         lines = [
@@ -131,9 +134,8 @@ class Shown(Answer, frozen=True, omit_defaults=True):
         for rank, option in enumerate(now_.candidates, 1):
             lines.append(f"  {rank}. {option.path}:{option.line} ({option.confidence:.2f}) {option.text.strip()[:100]}")
         for other in self.copies:
-            lines.append(
-                f"  also at {other.path}:{other.line} (postil comments copy {now_.id} {other.path} {other.line})"
-            )
+            command = f"postil comments copy {quote(now_.id)} {quote(other.path)} {other.line}"
+            lines.append(f"  also at {other.path}:{other.line} ({command})")
         for event in self.history:
             where = f"{event.path or now_.filePath}:{event.line}"
             lines.append(f"  {event.at}  left {where} ({event.state}, {event.reason})")
@@ -213,7 +215,8 @@ class CommentsById:
 
             found = list_at(self._context.reader, revision, file)
             held, later = ([each for each in some if conditions.hold_for(each)] for some in (found.held, found.later))
-            return ListedAt(tuple(held[:limit]), len(held), revision=found.commit, later=tuple(later))
+            damaged = tuple(found.damaged)
+            return ListedAt(tuple(held[:limit]), len(held), damaged, revision=found.commit, later=tuple(later))
         overview = self._context.overview
         overview.refresh()
         where, values = conditions.clause(overview)

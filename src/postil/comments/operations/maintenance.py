@@ -78,6 +78,8 @@ class Checked(Answer, frozen=True):
         return 7 if self.erased or any(not fault.fixed for fault in self.faults) else 0
 
     def for_model(self) -> str:
+        from shlex import quote  # an id is what a file says: it may be pasted into a shell
+
         if not self.faults and not self.erased:
             return f"{self.files} comment files, nothing wrong"
         lines = [
@@ -85,7 +87,7 @@ class Checked(Answer, frozen=True):
         ]
         lines += [
             f"{each.filePath}{SUFFIX}: {show_name(each)} was taken out by another program ({show_said(each)}); "
-            f"`postil comments restore {each.id}` brings it back"
+            f"`postil comments restore {quote(each.id)}` brings it back"
             for each in self.erased[:MOST_NAMED]
         ]
         if len(self.erased) > MOST_NAMED:

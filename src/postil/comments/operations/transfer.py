@@ -107,6 +107,7 @@ class TransferTools:
                 missing.append(path)
                 continue
             known = {(each.comment.text, each.comment.line) for each in self._context.reader.file(path)}
+            ids: set[str] = set()
             new = [
                 Addition(
                     source.blob,
@@ -114,7 +115,7 @@ class TransferTools:
                     make_record_marker(each, source, new_id("gm_"), now()),
                 )
                 for each in wanted
-                if each.id not in here and (each.id or (each.text, each.line) not in known)
+                if each.id not in here and (_is_first(each.id, ids) if each.id else (each.text, each.line) not in known)
             ]
             added += self._add_all(source, new)
         left_out = sum(len(by_file[RelativePath(path)]) for path in missing)
@@ -195,6 +196,13 @@ class TransferTools:
             text = insert_inline(source.path, source.text, missing)
             self._rewrite(source, text)
         return Inlined(source.path, len(missing))
+
+
+def _is_first(name: str, known: set[str]) -> bool:
+    """Whether an id was not met before; from now on it was."""
+    is_first = name not in known
+    known.add(name)
+    return is_first
 
 
 def _read_document(file: str) -> bytes:

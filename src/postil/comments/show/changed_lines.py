@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -14,6 +15,8 @@ from postil.comments.source_tree import SourceTree
 from postil.workspace.git import run_git, try_git
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_ESCAPED = re.compile(rb"\\([0-3][0-7]{2}|.)")
+_ESCAPES = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 _NOTHING = "/dev/null"
 _EMPTY_TREE = (
     "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -32,8 +35,11 @@ class Changed(Struct, frozen=True):
 
     def touches(self, first: int, last: int) -> bool:
         """Whether one of some lines is new, or lines went beside them."""
-        if any(each.start <= last and first < each.stop for each in self.ranges):
+        at = bisect_right(self.ranges, last, key=lambda each: each.start)  # they are in order, and none overlaps
+        if at and first < self.ranges[at - 1].stop:
             return True
+        if last - first < len(self.removed):
+            return any(line in self.removed for line in range(first, last + 1))
         return any(first <= line <= last for line in self.removed)
 
 
@@ -78,6 +84,8 @@ def _parse_links(listed: bytes, at: int) -> Iterator[tuple[str, str]]:
 def _list_changed(root: str, commit: str, files: Sequence[str]) -> dict[str, Changed]:
     arguments = (
         "-U0",
+        "--raw",
+        "--inter-hunk-context=0",
         "--no-color",
         "--ignore-submodules=all",
         "-M",
@@ -87,7 +95,7 @@ def _list_changed(root: str, commit: str, files: Sequence[str]) -> dict[str, Cha
         "--",
         *(files or (".",)),
     )
-    found = _parse(run_git(root, "diff", *arguments))
+    found = parse_diff(run_git(root, "diff", *arguments))
     new = run_git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", *(files or (".",)))
     for name in new.split(b"\0"):
         if name:
@@ -105,25 +113,38 @@ def touches_changed(changed: Mapping[str, Changed], each: Located) -> bool:
     return there is not None and there.touches(place.line, max(place.line, place.endLine))
 
 
-def _parse(diff: bytes) -> dict[str, Changed]:
-    """A file that was renamed is told under both names: what was lost in it was lost under the old one."""
+def parse_diff(diff: bytes) -> dict[str, Changed]:
+    """Returns what a diff without context says of each file, and of those that it only lists.
+
+    A file that was renamed is told under both names: what was lost in it was lost under the old one.
+    """
     found: dict[str, Changed] = {}
     path, old, came_from = "", "", ""
     ranges: list[range] = []
-    removed: dict[int, tuple[str, ...]] = {}
+    removed: dict[int, list[str]] = {}
     before, old_left, new_left = 0, 0, 0
+    listed: list[str] = []
+
+    def end_file() -> None:
+        if path:
+            found[path] = Changed(tuple(ranges), {line: tuple(rows) for line, rows in removed.items()})
+            found.setdefault(came_from, found[path])
+
     for row in diff.split(b"\n"):
         if old_left > 0 and row[:1] == b"-":
             old_left -= 1
-            removed[before] = (*removed.get(before, ()), row[1:].decode("utf-8", "replace"))
+            removed.setdefault(before, []).append(row[1:].decode("utf-8", "replace"))
         elif new_left > 0 and row[:1] == b"+":
             new_left -= 1
+        elif row.startswith(b":"):
+            head, *names = row.split(b"\t")
+            words = head.split()
+            if len(words) == 5 and words[2] != words[3] and words[4] != b"R100":  # else its mode or name alone differs
+                listed += map(_unquote, names)
         elif row.startswith(b"--- "):
             old = _unquote(row[4:])
         elif row.startswith(b"+++ "):
-            if path:
-                found[path] = Changed(tuple(ranges), removed)
-                found.setdefault(came_from, found[path])
+            end_file()
             path, ranges, removed = _unquote(row[4:]), [], {}
             path = old if path == _NOTHING else path  # a file that went has changed too
             came_from = path if old == _NOTHING else old
@@ -133,9 +154,9 @@ def _parse(diff: bytes) -> dict[str, Changed]:
             before = first if new_left else first + 1
             if new_left:
                 ranges.append(range(first, first + new_left))
-    if path:
-        found[path] = Changed(tuple(ranges), removed)
-        found.setdefault(came_from, found[path])
+    end_file()
+    for name in listed:  # what attributes say has no lines (`-diff`), or is binary: all of it
+        found.setdefault(name, Changed((EVERY,)))
     return found
 
 
@@ -143,5 +164,9 @@ def _unquote(name: bytes) -> str:
     """Returns a path as git writes it in a diff: in quotes, with escapes, where it has odd characters."""
     name = name.rstrip(b"\t")
     if name.startswith(b'"') and name.endswith(b'"'):
-        name = name[1:-1].decode("latin-1").encode().decode("unicode_escape").encode("latin-1")
+        name = _ESCAPED.sub(lambda found: _ESCAPES.get(found[1]) or _read_octal(found[1]), name[1:-1])
     return name.decode("utf-8", "surrogateescape")
+
+
+def _read_octal(digits: bytes) -> bytes:
+    return bytes([int(digits, 8)]) if digits.isdigit() else digits

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from postil.comments.git.blame import list_sidecars_at, require_revision
-from postil.comments.git.objects import read_objects
+from postil.comments.git.objects import iterate_objects
 from postil.comments.model import Comment
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
@@ -39,8 +39,11 @@ def list_since(store: Store, revision: str, wanted: Iterable[str] = ()) -> tuple
     commit = require_revision(tree, revision)
     names = [name for name in list_sidecars_at(tree, commit.id) if is_sidecar(name.rsplit("/", 1)[-1])]
     damaged: list[str] = []
-    there = read_objects(tree.root, (f"{commit.id}:{name}" for name in names))
-    then = _hold(((name.removesuffix(SUFFIX), there.get(f"{commit.id}:{name}")) for name in names), damaged)
+    large: set[str] = set()
+    begins = len(commit.id) + 1
+    there = iterate_objects(tree.root, (f"{commit.id}:{name}" for name in names), left_out=large)
+    then = _hold(((name[begins:].removesuffix(SUFFIX), data) for name, data in there), damaged)
+    damaged += sorted(name[begins:] for name in large)
     now = _hold(((path, store.read_bytes(path)) for path in store.paths()), damaged)
     steps = [step for step in _compare(then, now) if not wanted or step.filePath in set(wanted)]
     return commit.id, sorted(steps, key=lambda each: (each.filePath, each.line, each.commentId)), damaged

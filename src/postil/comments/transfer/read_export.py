@@ -16,11 +16,12 @@ from postil.anchor.fingerprint import line_hash
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import innermost, symbols
 from postil.comments.anchoring.marker import make_marker
-from postil.comments.model import AiMeta, NewComment, NewMarker, Reply, Revision, Status
+from postil.comments.model import AiMeta, LineNumber, NewComment, NewMarker, Reply, Revision, Status
 from postil.comments.sidecar.dialects import trim_line
 from postil.comments.sidecar.document import LineTexts, make_plain_marker
 from postil.comments.sidecar.format import detect_tag
 from postil.comments.source_tree import Source
+from postil.core import limits
 from postil.core.failure import InvalidArguments
 
 NOT_KEPT = "(the code was gone, and is not in the export)"
@@ -30,9 +31,9 @@ DOCUMENTS = (".json", ".jsonl", ".ndjson", ".csv")
 
 class _About(Struct, frozen=True, kw_only=True):
     filePath: str
-    line: int
+    line: LineNumber
     id: str = ""
-    endLine: int = 0
+    endLine: LineNumber = 0
     movedTo: str = ""
     tag: str | None = None
     author: str = ""
@@ -98,7 +99,7 @@ def read_records(name: str, data: bytes) -> list[Record]:
         if name.lower().endswith(".json"):
             return [each for file in msgspec.json.decode(data, type=_Files).files for each in file.comments]
         return [_from_training(msgspec.json.decode(row, type=_Training)) for row in data.splitlines() if row.strip()]
-    except (msgspec.DecodeError, ValueError) as fault:
+    except (msgspec.DecodeError, ValueError, RecursionError) as fault:
         raise InvalidArguments(
             f"{name} is no export of comments: {fault}",
             advice="Import what `postil comments export json`, `jsonl` or `csv` wrote, or a source with `@paired:`",
@@ -115,13 +116,24 @@ def _from_csv(data: bytes) -> Iterator[Record]:
     import io
 
     rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
-    for number, row in enumerate(rows, 2):
+    csv.field_size_limit(limits.FILE)  # the code of a comment may be long
+    for number, row in enumerate(_take_rows(rows), 2):
         plain = {key: unguard_cell(value) for key, value in row.items() if value}
         wanted = {key: value for key, value in plain.items() if key in Record.__struct_fields__}
         try:
             yield msgspec.convert(wanted, Record, strict=False)
         except msgspec.ValidationError as fault:
             raise ValueError(f"row {number}: {fault}") from None
+
+
+def _take_rows(rows: Iterator[dict[str, str]]) -> Iterator[dict[str, str]]:
+    """Yields the rows. Raises ValueError for what is no CSV."""
+    import csv
+
+    try:
+        yield from rows
+    except csv.Error as fault:
+        raise ValueError(str(fault)) from None
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
