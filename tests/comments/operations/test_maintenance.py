@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from postil.comments.operations.maintenance import Checked
+from postil.comments.storage.erased import Erased
+from postil.core.failure import Failure
 from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
 from tests.workspace.repositories import git
 
@@ -146,6 +149,38 @@ def test_setting_up_git_can_be_undone(tmp_path: Path) -> None:
     comments.maintenance.setup_git(remove=True)
     assert (tmp_path / ".gitattributes").read_text() == "*.png binary\n"
     assert not comments.maintenance.setup_git(check=True).driver
+
+
+@pytest.mark.parametrize("mine", [b"b\xe4r.txt text\r\n*.png binary\r\n", b"*.png binary", b"*.x -diff\n" * 120_000])
+def test_setting_up_git_keeps_the_attributes_to_the_byte(tmp_path: Path, mine: bytes) -> None:
+    """Letters of another encoding were replaced, and a file of more than a megabyte was taken for none."""
+    comments = workspace(tmp_path, **{"a.py": SOURCE})
+    (tmp_path / ".gitattributes").write_bytes(mine)
+    comments.maintenance.setup_git()
+    assert comments.maintenance.setup_git(check=True).attributes
+    end = b"\r\n" if mine.endswith(b"\r\n") else b"\n"
+    ours = b"*.comments merge=postil-comments diff=postil-comments" + end
+    kept = mine if mine.endswith(b"\n") else mine + b"\n"
+    assert (tmp_path / ".gitattributes").read_bytes() == kept + ours
+    comments.maintenance.setup_git(remove=True)
+    assert (tmp_path / ".gitattributes").read_bytes() == kept
+
+
+def test_attributes_that_are_a_link_are_left_alone(tmp_path: Path) -> None:
+    comments = workspace(tmp_path / "here", **{"a.py": SOURCE})
+    comments.add("a.py", 1, "one", "NOTE")
+    (tmp_path / "mine").write_text("*.png binary\n")
+    (tmp_path / "here/.gitattributes").symlink_to(tmp_path / "mine")
+    with pytest.raises(Failure, match="symlink"):
+        comments.maintenance.setup_git()
+    assert comments.maintenance.doctor_driver().status == "warning"
+    assert (tmp_path / "mine").read_text() == "*.png binary\n"
+
+
+@pytest.mark.parametrize("name", ["$(touch ran)", "`touch ran`;x"])
+def test_a_command_that_is_told_runs_nothing_when_it_is_pasted(tmp_path: Path, name: str) -> None:
+    told = Checked((), 1, (Erased(name, "a.py", "ann", "said", "2026"),)).for_model()
+    assert f"`postil comments restore '{name}'`" in told
 
 
 def test_a_conflicted_sidecar_is_restored_from_both_sides(tmp_path: Path) -> None:

@@ -134,6 +134,20 @@ def test_a_journal_whose_files_are_damaged_stops_no_other_write(comments: Commen
     assert journal.exists()
 
 
+@pytest.mark.parametrize("source", ["../outside", "/etc/passwd", "folder", "x\\u0000y"])
+def test_a_journal_that_leads_elsewhere_stops_no_write(comments: Comments, source: str) -> None:
+    root = root_of(comments)
+    (root / "folder.comments").mkdir()
+    comments.add("a.py", 1, "here", "NOTE")
+    journal = Path(comments.tree.folder) / f"comments-{comments.tree.key}.move"
+    journal.write_text(f'{{"comment":"c_1","source":"{source}","target":"a.py"}}')
+    comments.add("a.py", 2, "all the same", "NOTE")
+    journal.unlink(missing_ok=True)
+    journal.mkdir()
+    comments.add("a.py", 3, "and here", "NOTE")
+    assert len(comments.file_comments("a.py").comments) == 3
+
+
 def test_of_a_sidecar_with_very_many_moves_the_last_are_told() -> None:
     """Sixty thousand in a file of 4 MB were shown one by one."""
     events = tuple(Event(f"2026-{n:05d}", "moved", line=n) for n in range(1000))

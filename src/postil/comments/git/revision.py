@@ -72,7 +72,7 @@ def _read_at(
     reader: CommentReader,
     commit: str,
     paths: Sequence[str],
-    sidecars: Store | None,
+    store: Store | None,
     other_name: Callable[[str], str],
     damaged: list[Damage],
 ) -> Iterator[CommentNow]:
@@ -83,23 +83,23 @@ def _read_at(
     for first in range(0, len(paths), AT_ONCE):
         call.current().check()
         call.current().progress(first, len(paths), f"reading {commit[:12]}")
-        for some, there, large in _read_together(reader.tree.root, commit, paths[first : first + AT_ONCE], sidecars):
-            yield from _locate_some(reader, commit, some, there, large, sidecars, other_name, damaged)
+        for some, there, large in _read_together(reader.tree.root, commit, paths[first : first + AT_ONCE], store):
+            yield from _locate_some(reader, commit, some, there, large, store, other_name, damaged)
 
 
 def _read_together(
-    root: str, commit: str, paths: Sequence[str], sidecars: Store | None
+    root: str, commit: str, paths: Sequence[str], store: Store | None
 ) -> Iterator[tuple[Sequence[str], dict[str, bytes], set[str]]]:
     """Yields some of the files, what the commit holds of them, and what is too large: as many as are held at once."""
     large: set[str] = set()
-    ends = ("",) if sidecars else ("", SUFFIX)
+    ends = ("",) if store else ("", SUFFIX)
     names = (f"{commit}:{path}{end}" for path in paths for end in ends)
     there = read_objects(root, names, most=TOGETHER if len(paths) > 1 else 2 * limits.GIT_OBJECT, left_out=large)
     if large and len(paths) > 1:
         del there
         half = len(paths) // 2
-        yield from _read_together(root, commit, paths[:half], sidecars)
-        yield from _read_together(root, commit, paths[half:], sidecars)
+        yield from _read_together(root, commit, paths[:half], store)
+        yield from _read_together(root, commit, paths[half:], store)
     else:
         yield paths, there, large
 
@@ -110,7 +110,7 @@ def _locate_some(
     paths: Sequence[str],
     there: Mapping[str, bytes],
     large: Collection[str],
-    sidecars: Store | None,
+    store: Store | None,
     other_name: Callable[[str], str],
     damaged: list[Damage],
 ) -> Iterator[CommentNow]:
@@ -120,7 +120,7 @@ def _locate_some(
         if content is None and source not in large and (other := other_name(path)):
             called, content = other, read_blob(reader.tree.root, f"{commit}:{other}")
         try:
-            data = sidecars.read_bytes(RelativePath(path)) if sidecars else there.get(sidecar)
+            data = store.read_bytes(RelativePath(path)) if store else there.get(sidecar)
             if sidecar in large:
                 raise Unreadable("it is too large")
             yield from _locate(reader, path, data, called, content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,9 +32,9 @@ from postil.core.answer import Answer
 from postil.core.failure import Failure, InvalidArguments, NotFound, StorageFailed
 from postil.core.group import Finding, check
 from postil.core.operation import reads, writes
-from postil.workspace.disk import read_regular, read_whole
-from postil.workspace.failures import GitFailed
-from postil.workspace.files import atomic_write
+from postil.workspace.disk import read_whole
+from postil.workspace.failures import FileMissing, GitFailed
+from postil.workspace.files import atomic_write, read_file
 from postil.workspace.git import change_config, try_git
 from postil.workspace.paths import RelativePath
 from postil.workspace.program import find_own_program
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
 DRIVER = "postil-comments"
 MOST_NAMED = 20
 ATTRIBUTE = f"*.comments merge={DRIVER} diff={DRIVER}"
-_OLD_ATTRIBUTE = f"*.comments merge={DRIVER}"  # before comment files were shown as text
+_OURS = (ATTRIBUTE.encode(), f"*.comments merge={DRIVER}".encode())
+"""The line of today, and that of before comment files were shown as text."""
 # The program that set it up, then the one on the PATH; where neither starts, git goes on as it would without Postil.
 _MERGE = """\
 f() { for p in %s postil; do command -v "$p" >/dev/null 2>&1 || continue; \
@@ -78,8 +80,6 @@ class Checked(Answer, frozen=True):
         return 7 if self.erased or any(not fault.fixed for fault in self.faults) else 0
 
     def for_model(self) -> str:
-        from shlex import quote  # an id is what a file says: it may be pasted into a shell
-
         if not self.faults and not self.erased:
             return f"{self.files} comment files, nothing wrong"
         lines = [
@@ -299,14 +299,18 @@ class MaintenanceTools:
             return state
         root, lines = self._context.tree.root, self._read_attributes()
         if remove:
-            kept = [line for line in lines if line.strip() not in (ATTRIBUTE, _OLD_ATTRIBUTE)]
+            kept = [line for line in lines if line.strip() not in _OURS]
             if kept != lines:
                 _write_lines(root, kept)
             for section in ("merge", "diff"):
                 change_config(find_repository(root), "--remove-section", f"{section}.{DRIVER}")
             return GitSetUp(False, False, "git merges comment files line by line again")
         if not state.attributes:
-            _write_lines(root, [*(line for line in lines if line.strip() != _OLD_ATTRIBUTE), ATTRIBUTE])
+            kept = [line for line in lines if line.strip() not in _OURS]
+            end = b"\r\n" if kept and kept[-1].endswith(b"\r\n") else b"\n"
+            if kept and not kept[-1].endswith(b"\n"):
+                kept[-1] += end
+            _write_lines(root, [*kept, ATTRIBUTE.encode() + end])
         for key, value in list_settings(find_own_program()).items():
             done = change_config(find_repository(root), key, value)
             if done.status != 0:
@@ -319,7 +323,9 @@ class MaintenanceTools:
         )
 
     def _read_git_state(self) -> GitSetUp:
-        attributes = any(line.strip() == ATTRIBUTE for line in self._read_attributes())
+        attributes = False
+        with suppress(Failure):
+            attributes = any(line.strip() == _OURS[0] for line in self._read_attributes())
         root = self._context.tree.root
         both = (("--get", f"merge.{DRIVER}.driver"), ("--get", f"diff.{DRIVER}.textconv"))
         driver = all(self._has_setting(root, asked) for asked in both)
@@ -331,10 +337,13 @@ class MaintenanceTools:
         """Whether the repository's own config, which git does not see when we run it, has a setting, or the user's."""
         return change_config(find_repository(root), *asked).status == 0 or try_git(root, "config", *asked).status == 0
 
-    def _read_attributes(self) -> list[str]:
-        content = read_regular(os.path.join(self._context.tree.root, ".gitattributes"), limits.SMALL_FILE)
-        return (content or b"").decode("utf-8", "replace").splitlines()
+    def _read_attributes(self) -> list[bytes]:
+        """Returns the lines of the file with their ends, to the byte. Raises a Failure for what is no file."""
+        try:
+            return read_file(self._context.tree.root, RelativePath(".gitattributes")).splitlines(keepends=True)
+        except FileMissing:
+            return []
 
 
-def _write_lines(root: str, lines: list[str]) -> None:
-    atomic_write(root, RelativePath(".gitattributes"), "".join(f"{line}\n" for line in lines).encode())
+def _write_lines(root: str, lines: list[bytes]) -> None:
+    atomic_write(root, RelativePath(".gitattributes"), b"".join(lines))

@@ -20,7 +20,6 @@ from postil.anchor.syntax.symbols import innermost, symbols
 from postil.comments.anchoring.marker import MOST_EVENTS, extend_history, make_marker, wrote_of
 from postil.comments.anchoring.reader import CommentReader
 from postil.comments.clock import new_id, now
-from postil.comments.failures import SidecarDamaged
 from postil.comments.model import Comment, Event, Located, Marker, NewMarker, OtherFile, Place
 from postil.comments.operations.answers import Moved
 from postil.comments.operations.validation import find_comment
@@ -28,8 +27,7 @@ from postil.comments.sidecar.document import LineTexts, Sidecar, make_plain_mark
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.source_tree import Source
 from postil.comments.storage.store import Store
-from postil.core.failure import NotFound
-from postil.workspace.failures import FileMissing
+from postil.core.failure import Failure, NotFound
 from postil.workspace.files import atomic_write, read_file, remove_file
 from postil.workspace.paths import RelativePath
 
@@ -188,12 +186,12 @@ def finish_interrupted(store: Store) -> None:
     """Complete a move that a dead process left in the middle; the caller holds the lock."""
     try:
         journal = msgspec.json.decode(read_file(store.tree.folder, _name(store)), type=Journal)
-    except (FileMissing, ValueError, RecursionError):
+    except (Failure, ValueError, RecursionError):
         return
     try:
         source = store.read(RelativePath(journal.source))
         target = store.read(RelativePath(journal.target))
-    except SidecarDamaged:
+    except Failure:
         return  # the repair comes by here again; until then the other files can be written
     if target.comment(journal.comment) and source.comment(journal.comment):
         source.remove(journal.comment)
