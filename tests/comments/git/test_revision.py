@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -126,3 +127,14 @@ def test_names_are_looked_for_in_the_history_a_limited_number_of_times(
     monkeypatch.setattr(revision, "find_new_name", note)
     assert len(comments.listed(revision="HEAD").comments) == 6
     assert len(asked) == 3
+
+
+def test_a_sidecar_whose_name_is_no_text_is_left_out(comments: Comments) -> None:
+    root = root_of(comments)
+    kept = add_at(comments, "taxed = ", "kept")
+    with open(os.path.join(os.fsencode(root), b"\xff.py.comments"), "wb") as file:
+        file.write((root / "shop.py.comments").read_bytes().replace(kept.encode(), b"c_other"))
+    commit(root, "odd")
+    there = comments.listed(revision="HEAD")
+    assert [each.id for each in there.comments] == [kept]
+    assert msgspec.json.encode(there.plain())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 
@@ -169,3 +170,15 @@ def test_many_removed_lines_are_read_once_each() -> None:
     rows = b"".join(b"-%d\n" % number for number in range(200_000))
     diff = b"--- a.py\n+++ /dev/null\n@@ -1,200000 +0,0 @@\n" + rows
     assert len(parse_diff(diff)["a.py"].removed[1]) == 200_000
+
+
+def test_names_of_other_bytes_than_text_are_left_out(tree: SourceTree) -> None:
+    """No comment can be on such a file; its name could not be sent."""
+    root = os.fsencode(tree.root)
+    for name in (b"new\xff.py", b"\xfe.py"):
+        with open(os.path.join(root, name), "wb") as file:
+            file.write(b"one = 1\n")
+    write(Path(tree.root), "a.py", CODE + "more = 1\n")
+    assert set(list_changed_lines(tree, "HEAD")) == {"a.py"}
+    git(Path(tree.root), "add", "-A")
+    assert set(list_changed_lines(tree, "HEAD")) == {"a.py"}

@@ -19,7 +19,7 @@ from postil.comments.search.filters import file_matches
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.source_tree import Source, decode
-from postil.comments.storage.store import SUFFIX, Store, is_sidecar
+from postil.comments.storage.store import SUFFIX, Store, is_sidecar, is_text
 from postil.core import call, limits
 from postil.workspace.digest import blob_id
 from postil.workspace.git import read_blob
@@ -50,7 +50,9 @@ def list_at(reader: CommentReader, revision: str, file: str) -> AtRevision:
     held = [
         name.removesuffix(SUFFIX)
         for name in list_sidecars_at(reader.tree, commit.id)
-        if is_sidecar(name.rsplit("/", 1)[-1]) and (not file or file_matches(file, name.removesuffix(SUFFIX)))
+        if is_sidecar(name.rsplit("/", 1)[-1])
+        and is_text(name)
+        and (not file or file_matches(file, name.removesuffix(SUFFIX)))
     ]
     present = [path for path in reader.store.paths() if not file or file_matches(file, path)]
     root = reader.tree.root

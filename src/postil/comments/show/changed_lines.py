@@ -12,6 +12,7 @@ from msgspec import Struct
 from postil.comments.git.blame import require_revision
 from postil.comments.model import Located
 from postil.comments.source_tree import SourceTree
+from postil.comments.storage.store import is_text
 from postil.workspace.git import run_git, try_git
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -59,7 +60,7 @@ def list_changed_lines(tree: SourceTree, commit: str, files: Sequence[str] = ())
     if not files and os.path.lexists(os.path.join(tree.root, ".gitmodules")):
         for folder, inside, old in _list_submodules(tree.root, commit):
             found |= {f"{folder}/{path}": each for path, each in _list_changed(inside, old, ()).items()}
-    return found
+    return {path: each for path, each in found.items() if is_text(path)}
 
 
 def _list_submodules(root: str, commit: str) -> Iterator[tuple[str, str, str]]:

@@ -12,7 +12,7 @@ from postil.comments.git.objects import iterate_objects
 from postil.comments.model import Comment
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
-from postil.comments.storage.store import SUFFIX, Store, is_sidecar
+from postil.comments.storage.store import SUFFIX, Store, is_sidecar, is_text
 
 What: TypeAlias = Literal["said", "replied", "edited", "resolved", "reopened", "moved", "deleted"]
 
@@ -37,7 +37,9 @@ def list_since(store: Store, revision: str, wanted: Iterable[str] = ()) -> tuple
     """Returns the commit, what happened since, and the comment files that cannot be read. Raises NotFound."""
     tree = store.tree
     commit = require_revision(tree, revision)
-    names = [name for name in list_sidecars_at(tree, commit.id) if is_sidecar(name.rsplit("/", 1)[-1])]
+    names = [
+        name for name in list_sidecars_at(tree, commit.id) if is_text(name) and is_sidecar(name.rsplit("/", 1)[-1])
+    ]
     damaged: list[str] = []
     large: set[str] = set()
     begins = len(commit.id) + 1

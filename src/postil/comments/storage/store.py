@@ -380,7 +380,7 @@ class Store:
                 continue
             with entries:
                 for entry in entries:
-                    if not entry.name.isprintable() and _not_text(entry.name):
+                    if not is_text(entry.name):
                         continue  # a name that is not UTF-8 can be neither sent nor written into a sidecar
                     path = f"{inside}/{entry.name}" if inside else entry.name
                     if entry.is_dir(follow_symlinks=False):
@@ -428,9 +428,12 @@ def skipped_folder(name: str) -> bool:
     return name in _SKIPPED_FOLDERS
 
 
-def _not_text(name: str) -> bool:
+def is_text(name: str) -> bool:
+    """Whether a name can be sent: one of other bytes than UTF-8 is a file without comments."""
+    if name.isprintable():
+        return True
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:
-        return True
-    return False
+        return False
+    return True
