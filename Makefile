@@ -72,7 +72,7 @@ conformance: setup $(NODE)/node_modules/.stamp ## the official conformance suite
 fuzz: setup ## fuzz both transports for longer than CI does (FRAMES=1000000)
 	$(BIN)/python -m tests.fuzz --frames $(or $(FRAMES),1000000)
 
-fairness: setup ## the p99 of twenty good callers with and without a hostile one beside them, for every operation (ARGS="--seconds 10")
+fairness: setup ## the p99 of twenty good callers with and without a hostile one beside them, for every operation, in turns (ARGS="--turns 12 add_comment")
 	$(BIN)/python -m tests.fairness $(ARGS)
 
 scale: setup ## simulate how many machines so many teams need (ARGS="--teams 10 1000 100000")

@@ -22,6 +22,7 @@ What bench/package_histories.py writes is data as well; it is made, so there is 
 import json
 import lzma
 import os
+import re
 import sys
 from collections import Counter, defaultdict
 from multiprocessing import Pool
@@ -296,7 +297,7 @@ def expression(node):
     if "leaf_value" in node:
         return f"{node['leaf_value']:.3f}"
     left, right = expression(node["left_child"]), expression(node["right_child"])
-    return f"({left} if f[{node['split_feature']}] <= {float(format(node['threshold'], '.4g'))} else {right})"
+    return f"({left} if f{node['split_feature']} <= {float(format(node['threshold'], '.4g'))} else {right})"
 
 
 def write(*models):
@@ -328,14 +329,17 @@ def write_doubts(*models):
 def function(name, sentence, trees):
     pairs = [" + ".join(trees[at : at + 2]) for at in range(0, len(trees), 2)]  # a file has at most 500 lines
     lines = "\n        + ".join(pairs)
-    return f'def {name}(f: Sequence[float]) -> float:\n    """{sentence}"""\n    return (\n        {lines}\n    )\n\n\n'
+    used = {int(number) for number in re.findall(r"\bf(\d+)", lines)}
+    head = f'def {name}(f: Sequence[float]) -> float:\n    """{sentence}"""\n'
+    taken = ", ".join(f"f{number}" if number in used else "_" for number in range(max(used) + 1))
+    return f"{head}    {taken}, *_ = f\n    return (\n        {lines}\n    )\n\n\n"
 
 
 HEAD = '''"""The weights of judge.py, learnt: sums of decision trees over measures. Made by scripts/train_anchor.py.
 
 `f` holds the measures of one candidate in the order of NAMES, then those of judge.RELATIVE, then how many candidates
-there are; for `trust` it holds judge.describe_best. Conditional expressions, because compiled they are several times
-faster than walking a table, and this runs for every candidate of every comment.
+there are; for `trust` it holds judge.describe_best. Conditional expressions over locals, because compiled they are
+several times faster than walking a table, and this runs for every candidate of every comment.
 """
 
 # ruff: noqa: E501, SIM905

@@ -2,8 +2,11 @@
 
 Each good caller makes one call a second, under a key of its own; the hostile one keeps as many calls open as it can, of
 the same operation and of the dearest ones. It must hold: p99 beside it ≤ 2 × p99 without it + 50 ms. Every operation
-gets a server and a repository of its own, so that the hostile caller has its whole minute's worth of calls, and no row
-depends on what another one wrote. `--unlimited` turns the limits on its rate off.
+gets a server and a repository of its own, and no row depends on what another one wrote.
+
+Turns without and with a hostile caller alternate (ABBA), so that both see the same data, and what else the machine does
+falls on both; each hostile turn has a key of its own, with its whole minute's worth of calls. Operations may be named.
+`--unlimited` turns the limits on its rate off.
 """
 
 from __future__ import annotations
@@ -67,8 +70,8 @@ class Caller:
             self._streams[1].close()
 
 
-async def measure(callers: list[Caller], method: str, params: dict[str, Any], seconds: int) -> float:
-    """Returns the p99 of calls that each caller makes once a second."""
+async def measure(callers: list[Caller], method: str, params: dict[str, Any], seconds: int) -> list[float]:
+    """Returns how long the calls took that each caller makes once a second."""
     took: list[float] = []
 
     async def call(caller: Caller, start: float) -> None:
@@ -80,57 +83,83 @@ async def measure(callers: list[Caller], method: str, params: dict[str, Any], se
 
     now = time.monotonic()
     await asyncio.gather(*(call(caller, now + number / len(callers)) for number, caller in enumerate(callers)))
-    return sorted(took)[int(len(took) * 0.99)]
+    return took
 
 
-async def attack(url: str, key: str, method: str, params: dict[str, Any], ready: asyncio.Event) -> None:
-    """Keep calls open until cancelled."""
-    callers = [Caller(url, key) for _ in range(OPEN)]
+class Hostile:
+    """A caller that keeps as many calls open as it can."""
 
-    async def call(caller: Caller, number: int) -> None:
-        while True:
-            name, given = (method, params) if number % 2 else DEAR[number // 2 % len(DEAR)]
+    def __init__(self, url: str, key: str, method: str, params: dict[str, Any]) -> None:
+        self._callers = [Caller(url, key) for _ in range(OPEN)]
+        self._method, self._params = method, params
+        self.begun, self._ending = asyncio.Event(), False
+
+    async def attack(self) -> None:
+        """Call until told to end; every call is heard to its end, so that nothing of it is left for the next turn."""
+        await asyncio.gather(*(self._call(caller, number) for number, caller in enumerate(self._callers)))
+        for caller in self._callers:
+            caller.close()
+
+    async def _call(self, caller: Caller, number: int) -> None:
+        while not self._ending:
+            name, given = (self._method, self._params) if number % 2 else DEAR[number // 2 % len(DEAR)]
             answer = await caller.ask(name, {**given, "idempotency_key": "same"} if number % 3 == 0 else given)
-            ready.set()
+            self.begun.set()
             if answer.get("error", {}).get("code") == -32000:  # its limit: it goes on as fast as that allows
                 await asyncio.sleep(0.05)
 
-    try:
-        await asyncio.gather(*(call(caller, number) for number, caller in enumerate(callers)))
-    finally:
-        for caller in callers:
-            caller.close()
+    def end(self) -> None:
+        """Begin no further call."""
+        self._ending = True
 
 
-async def compare(url: str, keys: list[str], method: str, params: dict[str, Any], seconds: int) -> bool:
+async def compare(url: str, keys: list[str], method: str, params: dict[str, Any], options: argparse.Namespace) -> bool:
     """Print both numbers of an operation. Returns whether the promise holds."""
     callers = [Caller(url, key) for key in keys[:GOOD]]
     for name, given in ((method, params), *DEAR):  # the first use of a part imports it
         await callers[0].ask(name, given)
-    alone = await measure(callers, method, params, seconds)
-    ready = asyncio.Event()
-    hostile = asyncio.create_task(attack(url, keys[-1], method, params, ready))
-    await asyncio.wait_for(ready.wait(), 60)
-    beside = await measure(callers, method, params, seconds)
-    hostile.cancel()
-    await asyncio.gather(hostile, return_exceptions=True)
-    holds = beside <= 2 * alone + 0.05
-    print(f"{method:28} {alone * 1000:8.1f} ms {beside * 1000:8.1f} ms  {'' if holds else 'BROKEN'}", flush=True)
+    alone: list[float] = []
+    beside: list[float] = []
+    for turn in range(2 * options.turns):
+        if turn % 4 in (0, 3):
+            alone += await measure(callers, method, params, options.seconds)
+            continue
+        hostile = Hostile(url, keys[GOOD + turn // 2], method, params)
+        attack = asyncio.create_task(hostile.attack())
+        await asyncio.wait_for(hostile.begun.wait(), 60)
+        beside += await measure(callers, method, params, options.seconds)
+        hostile.end()
+        await attack
+    holds = find_p99(beside) <= 2 * find_p99(alone) + 0.05
+    print(f"{method:28} {describe(alone)}   {describe(beside)}  {'' if holds else 'BROKEN'}", flush=True)
     return holds
 
 
-def list_calls(only: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def find_p99(took: list[float]) -> float:
+    """Returns the 99th percentile."""
+    return sorted(took)[int(len(took) * 0.99)]
+
+
+def describe(took: list[float]) -> str:
+    """Returns the median and the 99th percentile in milliseconds."""
+    return f"{sorted(took)[len(took) // 2] * 1000:7.1f} {find_p99(took) * 1000:7.1f}"
+
+
+def list_calls(only: Collection[str], ids: dict[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yields every operation that answers by itself, with arguments."""
     for entry in read_catalogue().operations:
         schema = json.loads(bytes(entry.input_schema))
         waits = entry.name in ("inbox_wait", "request_review")
         if entry.part == "gitlab" or not entry.tool or waits or (only and entry.name not in only):
             continue
-        yield entry.name, {name: GIVEN.get(name, "a") for name in schema.get("required", ())}
+        given = {**GIVEN, "commentId": ids["comment"]}
+        if entry.part == "tracker":
+            given["id"] = ids["issue"]
+        yield entry.name, {name: given.get(name, "a") for name in schema.get("required", ())}
 
 
-def prepare(root: Path) -> list[str]:
-    """Make a repository with comments, and a key for each caller. Returns the keys."""
+def prepare(root: Path, keys: int) -> tuple[list[str], dict[str, str]]:
+    """Make a repository with comments and issues. Returns so many keys, and the ids of a comment and of an issue."""
     new_repository(root, a__py="def f():\n    return 1\n")
     git(root, "config", "user.name", "A")
     git(root, "config", "user.email", "a@example.org")
@@ -141,30 +170,37 @@ def prepare(root: Path) -> list[str]:
 
     for number in range(20):
         postil("comments", "add", "a.py", "1", f"remark {number}")
-    return [postil("key", "create", f"k{number}", "--workspace") for number in range(GOOD + 1)]
+        postil("issue", "create", f"issue {number}")
+    ids = {
+        "comment": json.loads(postil("comments", "list", "--json"))["comments"][0]["id"],
+        "issue": json.loads(postil("issue", "list", "--json"))["items"][0]["id"],
+    }
+    return [postil("key", "create", f"k{number}", "--workspace") for number in range(keys)], ids
 
 
 def main() -> int:
     """Serve a workspace for each operation and compare."""
     parser = argparse.ArgumentParser(prog="fairness", description=__doc__)
-    parser.add_argument("--seconds", type=int, default=5, help="of each measurement")
+    parser.add_argument("--seconds", type=int, default=2, help="of each turn")
+    parser.add_argument("--turns", type=int, default=6, help="without a hostile caller, and as many with one")
     parser.add_argument("--unlimited", action="store_true", help="without limits on the callers' rates")
     parser.add_argument("only", nargs="*", help="these operations")
     options = parser.parse_args()
     broken = 0
+    print(f"{'median and p99 in ms':28} {'alone':>15}   {'beside':>15}")
     with tempfile.TemporaryDirectory() as folder:
         used, kept = Path(folder, "used"), Path(folder, "kept")
         os.environ |= {f"XDG_{name}_HOME": f"{used}/{name}" for name in ("STATE", "CACHE", "CONFIG")}
         used.mkdir()
-        keys = prepare(used / "work")
+        keys, ids = prepare(used / "work", GOOD + options.turns)
         flags = ("--config", str(used / "unlimited.toml")) if options.unlimited else ()
         (used / "unlimited.toml").write_text("[limits]\nper_minute = 0\nin_flight = 0\n")
         shutil.copytree(used, kept, symlinks=True)
-        for method, params in list_calls(options.only):
+        for method, params in list_calls(options.only, ids):
             shutil.rmtree(used)
             shutil.copytree(kept, used, symlinks=True)
             with serve_http(used / "work", "--auth", "key", *flags) as served:
-                broken += not asyncio.run(compare(served.url, keys, method, params, options.seconds))
+                broken += not asyncio.run(compare(served.url, keys, method, params, options))
     return min(1, broken)
 
 

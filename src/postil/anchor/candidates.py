@@ -28,6 +28,7 @@ class Candidates:
         self.renames = renames
         self._counterparts = counterparts
         self._named: dict[str, list[int]] = {}
+        self._words: dict[int, str] = {}
 
     def find(self, row: int, home: Ranked, heads: Ranked, documented: Ranked) -> list[int]:
         """Returns new rows worth measuring.
@@ -86,7 +87,11 @@ class Candidates:
         if low >= high or high - low > _REGION:
             low, high = expected - _REGION // 2, expected + _REGION // 2
         rows = range(max(0, low), min(high + 1, len(self.new)))
-        words = [" ".join(self.new.tokens(at)) for at in rows]
+        known = self._words
+        for at in rows:
+            if at not in known:
+                known[at] = " ".join(self.new.tokens(at))
+        words = [known[at] for at in rows]
         mine = " ".join(self.old.tokens(row))
         return [
             rows[place]

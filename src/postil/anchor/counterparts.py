@@ -102,9 +102,9 @@ class Counterparts:
         """Returns where a row would be if only its neighbours were known."""
         above, below = self.aligned.around(row)
         forward = self.aligned.forward
-        if above >= 0 and (below >= len(self.old) or row - above <= below - row):
+        if above >= 0 and (below >= len(forward) or row - above <= below - row):
             return forward[above] + row - above
-        if below < len(self.old):
+        if below < len(forward):
             return forward[below] - (below - row)
         return row + self.shift
 

@@ -58,6 +58,7 @@ class Evidence:
         self._seen: dict[tuple[bool, int, int], str] = {}
         self._bags: dict[tuple[bool, int], frozenset[str]] = {}
         self._token_sets: dict[tuple[bool, int], tuple[frozenset[str], float]] = {}
+        self._whole: dict[tuple[bool, int], frozenset[str]] = {}
         self._kepts: dict[tuple[int, int], float] = {}
         self._rivals: dict[int, list[tuple[float, int]]] = {}
         self._weights: dict[str, float] = {}
@@ -99,6 +100,8 @@ class Evidence:
         declared = old.documented(row) if remark else -1
         kept_own = self._kept(row, old.ends[row] + 1) if old.ends[row] > row else -1.0
         kept_parent = self._kept(up, old.ends[up] + 1) if up >= 0 else -1.0
+        supporting, children = self._list_supporting(row), self._list_children(row)
+        siblings, statement = self._list_siblings(row), self._statement(old, row)
         found: list[tuple[float, ...]] = []
         for at in rows:
             now, over, rival = new.keys[at], new.parents[at], backward[at]
@@ -123,8 +126,8 @@ class Evidence:
                 float(rival >= 0 and rival != row),
                 abs(indent - new.indents[at]) / 4.0 if key and now else 9.0,
                 length,
-                self._support(row, at),
-                self._fostered(row, at),
+                _count_near(supporting, at) / len(supporting) if supporting else 0.5,
+                _count_inside(children, at, new.ends[at]) / len(children) if children else 0.5,
                 self._framed(row, at, heads),
                 float(local is not None and local.first == at),
                 local.votes.get(at, 0) / words if local else 0.0,
@@ -149,8 +152,8 @@ class Evidence:
                 float(remark == is_remark(now)),
                 float(forward[row] == at),
                 -1.0 if declared < 0 else self._documents(at, documented),
-                self._siblings(row, at),
-                self._statements(row, at),
+                self._share_siblings(siblings, at),
+                _share(statement, self._statement(new, at)),
                 kept_own,
                 kept_parent,
             )
@@ -162,22 +165,29 @@ class Evidence:
         now = self.new.documented(at)
         return next((chance for chance, place in documented if place == now), 0.0) if now >= 0 else 0.0
 
-    def _siblings(self, row: int, at: int) -> float:
-        """Returns the share of the rows before and after at the same level that are beside the candidate, too."""
-        old, new, forward = self.old, self.new, self.aligned.forward
-        known = near = 0
-        for mine, theirs in ((old.before(row), new.before(at)), (old.after(row), new.after(at))):
-            if mine >= 0 and len(old.keys[mine]) > 2 and forward[mine] >= 0:
-                known += 1
-                near += forward[mine] == theirs
-        return near / known if known else -1.0
+    def _list_siblings(self, row: int) -> tuple[int, int]:
+        """Returns the counterparts of the rows before and after at the same level; -1 where they tell nothing."""
+        old, forward = self.old, self.aligned.forward
+        before, after = (
+            forward[each] if each >= 0 and len(old.keys[each]) > 2 else -1 for each in (old.before(row), old.after(row))
+        )
+        return before, after
 
-    def _statements(self, row: int, at: int) -> float:
-        """Returns how much of a statement with all that is under it the candidate's has: a Dice of sets."""
-        mine, theirs = self._bag(self.old, row), self._bag(self.new, at)
-        mine, theirs = mine | frozenset(self.old.header(row)), theirs | frozenset(self.new.header(at))
-        total = len(mine) + len(theirs)
-        return 2.0 * len(mine & theirs) / total if total else 1.0
+    def _share_siblings(self, siblings: tuple[int, int], at: int) -> float:
+        """Returns the share of them that are beside the candidate, too."""
+        before, after = siblings
+        if before < 0 and after < 0:
+            return -1.0
+        near = (before >= 0 and before == self.new.before(at)) + (after >= 0 and after == self.new.after(at))
+        return near / ((before >= 0) + (after >= 0))
+
+    def _statement(self, page: Page, row: int) -> frozenset[str]:
+        """Returns the words of a statement with all that is under it."""
+        name = (page is self.old, row)
+        found = self._whole.get(name)
+        if found is None:
+            found = self._whole[name] = self._bag(page, row).union(page.header(row))
+        return found
 
     def _frames_alike(self, row: int, at: int) -> float:
         head, now = self.old.frames[row], self.new.frames[at]
@@ -208,6 +218,10 @@ class Evidence:
         return 1.0 if mine == theirs else 0.5 if mine[-1:] == theirs[-1:] else 0.0
 
     @cached_property
+    def _lost_keys(self) -> list[str]:
+        return [self.old.keys[row] for row in self._lost]
+
+    @cached_property
     def _lost(self) -> list[int]:
         return [row for row, at in enumerate(self.aligned.forward) if at < 0 and self.old.keys[row]]
 
@@ -215,10 +229,9 @@ class Evidence:
         """Returns how alike to the candidate the likest other old row is that has no counterpart."""
         if at not in self._rivals:
             low, high = bisect_left(self._lost, row - _NEAR), bisect_left(self._lost, row + _NEAR)
-            lost = self._lost[low:high]
-            keys = [self.old.keys[near] for near in lost]
+            keys = self._lost_keys[low:high]
             best = process.extract(self.new.keys[at], keys, scorer=_similar, limit=2, score_cutoff=0.3)
-            self._rivals[at] = [(likeness, lost[place]) for _, likeness, place in best]
+            self._rivals[at] = [(likeness, self._lost[low + place]) for _, likeness, place in best]
         return max((likeness for likeness, near in self._rivals[at] if near != row), default=0.0)
 
     def _weigh(self, token: str) -> float:
@@ -237,7 +250,7 @@ class Evidence:
         (mine, a), (theirs, b) = self._weighed(self.old, row), self._weighed(self.new, at)
         if not a or not b:
             return 0.0, 0.0
-        both = fsum(map(self._weigh, mine & theirs))
+        both = fsum(map(self._weights.__getitem__, mine & theirs))
         return 2 * both / (a + b), both / min(a, b)
 
     def _weighed(self, page: Page, row: int) -> tuple[frozenset[str], float]:
@@ -250,26 +263,18 @@ class Evidence:
 
     def _blocks(self, row: int, at: int) -> float:
         """Returns how many of the words under the rows are common to both: a Dice of sets."""
-        mine, theirs = self._bag(self.old, row), self._bag(self.new, at)
-        total = len(mine) + len(theirs)
-        return 2.0 * len(mine & theirs) / total if total else 1.0
+        return _share(self._bag(self.old, row), self._bag(self.new, at))
 
-    def _fostered(self, row: int, at: int) -> float:
-        """Returns the share of the rows under the old row whose counterparts are under the candidate."""
-        children = [child for child in self.old.children.get(row, [])[:12] if len(self.old.keys[child]) > 2]
-        if not children:
-            return 0.5
-        return sum(at < self.aligned.forward[child] <= self.new.ends[at] for child in children) / len(children)
+    def _list_children(self, row: int) -> list[int]:
+        """Returns the counterparts of the telling rows under an old row; -1 where there is none."""
+        keys, forward = self.old.keys, self.aligned.forward
+        return [forward[child] for child in self.old.children.get(row, [])[:12] if len(keys[child]) > 2]
 
-    def _support(self, row: int, at: int) -> float:
-        """Returns the share of telling neighbours whose counterparts are neighbours of the candidate."""
-        near = total = 0
+    def _list_supporting(self, row: int) -> list[int]:
+        """Returns the counterparts of the telling neighbours of an old row; -1 where there is none."""
         forward, keys = self.aligned.forward, self.old.keys
-        for neighbour in range(max(0, row - 6), min(len(keys), row + 7)):
-            if neighbour != row and len(keys[neighbour]) > 2:
-                total += 1
-                near += forward[neighbour] >= 0 and abs(forward[neighbour] - at) <= 8
-        return near / total if total else 0.5
+        near = range(max(0, row - 6), min(len(keys), row + 7))
+        return [forward[each] for each in near if each != row and len(keys[each]) > 2]
 
     def _context(self, page: Page, row: int, step: int) -> str:
         """Returns the telling rows just above or below, joined."""
@@ -277,10 +282,10 @@ class Evidence:
         found = self._seen.get(name)
         if found is None:
             rows: list[str] = []
-            at = row + step
-            while 0 <= at < len(page) and len(rows) < _CONTEXT:
-                if page.keys[at]:
-                    rows.append(page.keys[at][:120])
+            keys, at = page.keys, row + step
+            while 0 <= at < len(keys) and len(rows) < _CONTEXT:
+                if keys[at]:
+                    rows.append(keys[at][:120])
                 at += step
             found = self._seen[name] = "\n".join(rows)
         return found
@@ -288,10 +293,11 @@ class Evidence:
     @staticmethod
     def _neighbour(page: Page, row: int, step: int) -> str:
         """Returns the row next to this one, blank ones left out."""
+        keys = page.keys
         row += step
-        while 0 <= row < len(page) and not page.keys[row]:
+        while 0 <= row < len(keys) and not keys[row]:
             row += step
-        return page.keys[row] if 0 <= row < len(page) else ""
+        return keys[row] if 0 <= row < len(keys) else ""
 
     def _bag(self, page: Page, row: int) -> frozenset[str]:
         name = (page is self.old, row)
@@ -300,6 +306,22 @@ class Evidence:
             rows = range(row + 1, min(page.ends[row], row + _BLOCK) + 1)
             found = self._bags[name] = frozenset[str]().union(*(page.tokens(at) for at in rows))
         return found
+
+
+def _count_near(places: list[int], at: int) -> int:
+    """Returns how many of some rows are neighbours of a candidate."""
+    return sum([place >= 0 and -8 <= place - at <= 8 for place in places])
+
+
+def _count_inside(places: list[int], at: int, last: int) -> int:
+    """Returns how many of some rows are under a candidate."""
+    return sum([at < place <= last for place in places])
+
+
+def _share(mine: frozenset[str], theirs: frozenset[str]) -> float:
+    """Returns how much two sets have in common: their Dice."""
+    total = len(mine) + len(theirs)
+    return 2.0 * len(mine & theirs) / total if total else 1.0
 
 
 def _same(kind: str, other: str) -> float:

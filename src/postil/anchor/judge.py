@@ -78,26 +78,26 @@ def describe_best(measures: Sequence[Sequence[float]], best: Sequence[tuple[floa
     told = [max(-_HOPELESS, min(_HOPELESS, score)) for score, _ in best]
     told += [-_HOPELESS] * (MOST_CANDIDATES - len(told))
     first = measures[best[0][1]]
-    agree = sum(first[column] >= max(row[column] for row in measures) for column in _VOTES)
+    columns = list(zip(*measures, strict=True))
+    agree = sum(first[column] >= max(columns[column]) for column in _VOTES)
     likeness = [first[column] for column in _LIKENESS]
     return [*told, told[0] - told[1], sum(_chance(score) for score, _ in best), float(agree), *likeness]
 
 
 def compare(measures: Sequence[Sequence[float]]) -> list[list[float]]:
     """Returns the measures of each candidate with those of RELATIVE beside them, and the number of candidates."""
-    rows = [list(row) for row in measures]
     columns = list(zip(*measures, strict=True))
+    beside: list[list[float]] = []
     for column in _COLUMNS:
         values = columns[column]
         best = max(values)
         leader = values.index(best)
         second = max((*values[:leader], *values[leader + 1 :]), default=0.0)
-        for place, row in enumerate(rows):
-            row.append(values[place] - (second if place == leader else best))
+        ahead = [value - best for value in values]
+        ahead[leader] = best - second
+        beside.append(ahead)
     count = log1p(len(measures))
-    for row in rows:
-        row.append(count)
-    return rows
+    return [[*row, *ahead, count] for row, ahead in zip(measures, zip(*beside, strict=True), strict=True)]
 
 
 def _chance(score: float) -> float:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from postil.comments.index.cache import find_held
+from postil.comments.index.cache import _normalize_time, find_held  # pyright: ignore[reportPrivateUsage]
 from postil.comments.operations.validation import Filters
 from tests.comments.workspaces import FUNCTIONS, Comments, commit, root_of, split, workspace, write
 
@@ -53,3 +53,35 @@ def test_which_of_some_ids_are_held_is_asked_without_reading_all(comments: Comme
     assert find_held(index, []) == set()
     assert index.ids(one[-6:]) == {one}
     assert index.ids("nothing") == set()
+
+
+def test_a_row_says_where_its_comment_is_now_and_what_was_changed_in_it(comments: Comments) -> None:
+    root, index = root_of(comments), comments.overview.index
+    comments.add("a.py", 2, "one", "NOTE")
+    comments.add("a.py", 6, "two", "NOTE")
+    asked = "SELECT seq, place, tag, author, state FROM note ORDER BY path, place"
+    comments.overview.refresh()
+    before = index.select(asked)
+    write(root, "a.py", "import os\n\n\n" + FUNCTIONS)
+    comments.overview.refresh()
+    moved = index.select(asked)
+    assert moved == [(*row[:4], "moved") for row in before]
+    sidecar = root / "a.py.comments"
+    sidecar.write_text(sidecar.read_text().replace('"NOTE"', '"TODO"', 1))
+    comments.overview.refresh()
+    assert index.select(asked) == [(*moved[0][:2], "TODO", *moved[0][3:]), moved[1]]
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("2026-01-02T03:04:05.678Z", "2026-01-02T03:04:05.678Z"),
+        ("2026-01-02T03:04:05.678+02:00", "2026-01-02T01:04:05.678Z"),
+        ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000Z"),
+        ("2026-01-02", "2026-01-02T00:00:00.000Z"),
+        ("2026-13-02T03:04:05.678Z", "2026-13-02T03:04:05.678Z"),  # no time, and no reason to lose it
+        ("yesterday", "yesterday"),
+    ],
+)
+def test_times_are_kept_so_that_they_sort_as_text(written: str, kept: str) -> None:
+    assert _normalize_time(written) == kept

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import msgspec
 import pytest
@@ -10,7 +13,7 @@ import pytest
 from postil.core.call import Caller
 from postil.core.effects.joining import joining
 from postil.core.failure import StorageFailed
-from postil.core.ports import State
+from postil.core.ports import Changes, State
 from postil.storage.audit.audit_log import AuditLog
 from postil.storage.audit.audit_records import HEADS, SPACE, Record
 from postil.storage.failures import StateAway, StateFull
@@ -74,6 +77,84 @@ def test_a_write_that_cannot_be_opened_is_refused() -> None:
 
     with pytest.raises(StateFull):
         AuditLog(Full).open(ADA, "count", {})
+
+
+class Held(MemoryState):
+    """A state whose first write is not done until somebody says so, and that counts its writes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.go = threading.Event(), threading.Event()
+        self.writes = 0
+        self.away: StateFull | None = None
+
+    @contextmanager
+    def writing(self) -> Generator[Changes]:
+        self.writes += 1
+        self.begun.set()
+        assert self.go.wait(60)
+        if self.away is not None:
+            raise self.away
+        with super().writing() as changes:
+            yield changes
+
+
+def open_beside_a_hostile_caller(state: Held, log: AuditLog) -> list[object]:
+    """Let one call be written while 64 of one caller and then one of another wait. Returns how each of them ended."""
+    ended: list[object] = []
+
+    def open_as(principal: str) -> None:
+        try:
+            ended.append(log.open(Caller(principal), "op", {}))
+        except StateFull as fault:
+            ended.append(fault)
+
+    threads = [threading.Thread(target=open_as, args=(name,)) for name in ["mallory"] * 65 + ["ada"]]
+    threads[0].start()
+    assert state.begun.wait(60)
+    for number, thread in enumerate(threads[1:], 1):
+        thread.start()
+        while log.waiting < number:
+            time.sleep(0.001)
+    state.go.set()
+    for thread in threads:
+        thread.join()
+    return ended
+
+
+def test_openings_that_wait_are_written_together() -> None:
+    """Each was a transaction of its own: who came last waited for the syncs of all before."""
+    state = Held()
+    log = AuditLog(lambda: state)
+    opened = open_beside_a_hostile_caller(state, log)
+    assert state.writes == 2
+    entries = log.read(100)
+    assert [entry.principal for entry in entries] == ["mallory"] * 65 + ["ada"]
+    for each in opened:
+        assert not isinstance(each, StateFull)
+        each.close("ok")  # type: ignore[attr-defined]
+    assert LATER.wait_empty(60)
+    assert [entry.outcome for entry in log.read(100)] == ["ok"] * 66
+    assert not log.verify().broken
+
+
+def test_openings_that_could_not_be_written_together_are_all_refused() -> None:
+    state = Held()
+    log = AuditLog(lambda: state)
+    state.away = StateFull("state.db")
+    assert open_beside_a_hostile_caller(state, log) == [state.away] * 66
+    state.away = None
+    log.open(ADA, "op", {})
+    assert [entry.principal for entry in log.read(100)] == ["ada"]
+
+
+def test_an_end_that_waits_is_written_with_the_next_opening(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = MemoryState()
+    log = AuditLog(lambda: state)
+    monkeypatch.setattr(LATER, "add", id)
+    log.open(ADA, "first", {}).close("ok")
+    log.open(ADA, "second", {})
+    assert kinds(state) == ["begin", "open", "end", "open"]
 
 
 def test_the_object_is_named_and_the_effect_joined(state: State) -> None:

@@ -175,7 +175,7 @@ class Alignment:
         above = self.known[at - 1] if at else -1
         if at < len(self.known) and self.known[at] == row:
             at += 1
-        return above, self.known[at] if at < len(self.known) else len(self.old)
+        return above, self.known[at] if at < len(self.known) else len(self.forward)
 
     def _pair(self, row: int, at: int) -> None:
         self.forward[row], self.backward[at] = at, row

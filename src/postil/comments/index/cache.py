@@ -58,6 +58,9 @@ CREATE TRIGGER IF NOT EXISTS note_gone AFTER DELETE ON note BEGIN
 _COLUMNS = ("path", "place", "id", "created", "tag", "author", "ai", "state", "status", "now_path", "stale")
 INSERT = f"INSERT INTO note ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - names
 _UPDATE = f"UPDATE note SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE seq = ?"  # noqa: S608 - names
+_FIXED = _COLUMNS.index("state")
+_MOVE = f"UPDATE note SET {', '.join(f'{name} = ?' for name in _COLUMNS[_FIXED:])} WHERE seq = ?"  # noqa: S608 - names
+"""What a comment gets whose code moved: the other columns have indexes, too, and each would be written."""
 _NOTES = f"SELECT id, text, seq, body, {', '.join(_COLUMNS)} FROM note JOIN body USING (seq) WHERE path = ?"  # noqa: S608
 _BODIES = "SELECT body FROM note JOIN body USING (seq)"
 SHOWN = "seq NOT IN (SELECT seq FROM hidden)"
@@ -97,6 +100,7 @@ class Seen(Struct, frozen=True):
 
 
 _encode = msgspec.msgpack.Encoder().encode
+_DIGITS = str.maketrans("123456789", "000000000")
 
 
 def make_note(each: Located) -> Note:
@@ -374,25 +378,31 @@ def _replace_notes(db: sqlite3.Connection, path: str, notes: Sequence[Note]) -> 
         else:
             before[name, text] = seq, body, tuple(row)
     stay: list[tuple[object, ...]] = []
+    moved: list[tuple[object, ...]] = []
     bodies: list[tuple[bytes, int]] = []
     for place, each in enumerate(notes):
         row = (path, place, *astuple(each)[:-2])
         seq, known, was = before.pop((each.id, each.text), (0, b"", ()))
         if seq:
-            if row != was:
+            if row[:_FIXED] != was[:_FIXED]:
                 stay.append((*row, seq))
+            elif row != was:
+                moved.append((*row[_FIXED:], seq))
             if each.body != known:
                 bodies.append((each.body, seq))
         else:
             number = db.execute(INSERT, row).lastrowid
             db.execute("INSERT INTO body VALUES (?, ?, ?)", (number, each.text, each.body))
     db.executemany(_UPDATE, stay)
+    db.executemany(_MOVE, moved)
     db.executemany("UPDATE body SET body = ? WHERE seq = ?", bodies)
     db.executemany("DELETE FROM note WHERE seq = ?", [*gone, *((seq,) for seq, _, _ in before.values())])
 
 
 def _normalize_time(created: str) -> str:
     """Returns a time that sorts as text, whatever offset it was written with."""
+    if created.translate(_DIGITS) == "0000-00-00T00:00:00.000Z" and created[11:13] < "24":
+        return created  # as we write all of them: reading it would give it back
     found = parse_time(created)
     return format_time(found) if found else created
 

@@ -2,15 +2,18 @@
 
 A write that cannot be opened in the audit is not begun. Its end is written soon after it, together with others; when
 the process dies before, the opening without an end says that the outcome is not known.
+
+Openings that wait for each other are written together, with the ends that wait: a sync of the disk for all of them, and
+nobody waits for more than the write that is being made and the next one, however many calls another caller makes.
 """
 
 from __future__ import annotations
 
 import os
-import threading
 import time
+from _thread import allocate_lock
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -28,14 +31,36 @@ PAGE = 1000
 MOST_TOGETHER = 200
 
 
+class _Waiting:
+    """What a thread waits for: an opening, or None for the ends alone."""
+
+    def __init__(self, record: Record | None) -> None:
+        self.record = record
+        self.number = 0
+        """Its place in the chain, once it is written."""
+        self.fault: BaseException | None = None
+        self.done = False
+        self.gate = allocate_lock()
+        """Opened when it is done, or has to be written by its own thread."""
+        self.gate.acquire()
+
+
 class AuditLog:
     """The log in the state database, and the chain of this process in it."""
 
     def __init__(self, state: Callable[[], State]) -> None:
         self._state = state
         self._writer = os.urandom(8).hex()
+        self._waiting: list[_Waiting] = []
         self._ends: list[Record] = []
-        self._lock = threading.Lock()
+        self._is_writing = False
+        self._lock = allocate_lock()
+        """Of the three above, for a moment."""
+
+    @property
+    def waiting(self) -> int:
+        """How many threads wait for what is not being written yet."""
+        return len(self._waiting)
 
     def open(self, caller: Caller, operation: str, arguments: object) -> Opened:
         """Write down, durably, what is about to be changed. Raises a Failure: then it must not be begun."""
@@ -47,9 +72,51 @@ class AuditLog:
             arguments=audit.digest_arguments(arguments),
             object=audit.name_object(arguments),
         )
+        return Opened(self, self._write(_Waiting(record)))
+
+    def _write(self, mine: _Waiting) -> int:
+        """Write it, or wait until another thread has done so. Returns its number; raises what befell the writing."""
+        with self._lock:
+            self._waiting.append(mine)
+            waits, self._is_writing = self._is_writing, True
+        if waits:
+            mine.gate.acquire()
+        if not mine.done:
+            self._write_waiting()
+        if mine.fault is not None:
+            raise mine.fault
+        return mine.number
+
+    def _write_waiting(self) -> None:
+        """Write what waits in one transaction, and let the first of those that came meanwhile write the next one."""
+        with self._lock:
+            batch, ends = self._waiting[:MOST_TOGETHER], self._ends[:MOST_TOGETHER]
+            del self._waiting[: len(batch)]
+        try:
+            self._write_together(batch, ends)
+        except BaseException as fault:  # noqa: BLE001 - handed to everyone who waits, each raises it
+            for each in batch:
+                each.fault = fault
+        with self._lock:
+            following = self._waiting[:1]
+            self._is_writing = bool(following)
+        for each in batch:
+            each.done = True
+        for each in (*following, *batch):
+            each.gate.release()
+
+    def _write_together(self, batch: Sequence[_Waiting], ends: Sequence[Record]) -> None:
+        openings = [each for each in batch if each.record is not None]
+        if not openings and not ends:
+            return
         with alone(), self._state().writing() as changes:
-            number = self.append(changes, record)
-        return Opened(self, number)
+            for record in ends:
+                self.append(changes, record)
+            for each in openings:
+                assert each.record is not None
+                each.number = self.append(changes, each.record)
+        with self._lock:
+            del self._ends[: len(ends)]
 
     def end(self, record: Record) -> None:
         """Add a closing record in the background, together with others that came meanwhile."""
@@ -59,16 +126,8 @@ class AuditLog:
                 LATER.add(self._write_ends)
 
     def _write_ends(self) -> None:
-        while True:
-            with self._lock:
-                ends = self._ends[:MOST_TOGETHER]
-            if not ends:
-                return
-            with alone(), self._state().writing() as changes:
-                for record in ends:
-                    self.append(changes, record)
-            with self._lock:
-                del self._ends[: len(ends)]
+        while self._ends:
+            self._write(_Waiting(None))
 
     def append(self, changes: Changes, record: Record) -> int:
         """Add a record to this process's chain. Returns its number there."""
