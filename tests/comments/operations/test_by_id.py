@@ -134,3 +134,13 @@ def test_an_author_is_found_whatever_the_case(comments: Comments) -> None:
     assert len(comments.listed(author="ann").comments) == 1
     assert len(comments.listed(author="ANN", revision="HEAD").comments) == 1
     assert comments.search("x", author="aNN").totalResults == 1
+
+
+def test_a_tag_may_be_typed_in_small_letters(comments: Comments) -> None:
+    identity = comments.add("a.py", 1, "x", "todo").commentId
+    assert [each.tag for each in comments.listed(tag="todo").comments] == ["TODO"]
+    assert comments.search("x", tag="Todo").totalResults == 1
+    comments.edit_by_id(identity, tag="fixme")
+    assert comments.show(identity).comment.tag == "FIXME"
+    with pytest.raises(InvalidArguments, match="unknown tag 'LATER'"):
+        comments.listed(tag="later")

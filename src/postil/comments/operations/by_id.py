@@ -19,8 +19,8 @@ from postil.comments.operations.validation import (
     Id,
     Limit,
     Where,
-    check_tag,
     find_comment,
+    name_tag,
     sign,
 )
 from postil.comments.search.filters import Conditions, is_glob
@@ -205,7 +205,7 @@ class CommentsById:
         ] = "",
     ) -> Listed:
         """List comments in their places: by file, tag, author, state of the code, or status; now or at a revision"""
-        check_tag(tag)
+        tag = name_tag(tag)
         file = self._tree.where(file)
         conditions = Conditions(
             tag=tag or "", author=author, file=file, state=state or "", status=status or "", stale=stale

@@ -50,6 +50,7 @@ from postil.comments.operations.validation import (
     check_tag,
     check_text,
     find_comment,
+    name_tag,
     sign,
 )
 from postil.comments.sidecar.format import detect_tag
@@ -175,7 +176,7 @@ class ContractTools:
         copyOf: Annotated[str, Meta(description="Repeat this comment; `text` and `tag` are then its own")] = "",
     ) -> Added:
         """Add a new paired comment to a source file at a specific line"""
-        check_tag(tag)
+        tag = name_tag(tag)
         original = self._context.find(copyOf).comment if copyOf else None
         if original:
             text, tag = text or original.text, tag or original.tag
@@ -262,7 +263,7 @@ class ContractTools:
         filePath: Annotated[str, Meta(description="Path to source file containing the comment")] = "",
     ) -> Edited:
         """Edit the text content of an existing comment"""
-        check_tag(tag)
+        tag = name_tag(tag)
         if not text and not tag:
             raise InvalidArguments("Nothing to change", advice="Give a text or a tag", path="text")
 
@@ -342,7 +343,7 @@ class ContractTools:
         from postil.comments.search.filters import Conditions, split_filters  # brings in RE2, which only a search needs
         from postil.comments.search.search import search
 
-        check_tag(tag)
+        tag = name_tag(tag)
         if filters is None:
             file = self._tree.where(file)
             conditions = Conditions(tag or "", author, file, ai, since, until, state or "", status or "")

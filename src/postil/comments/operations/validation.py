@@ -199,6 +199,13 @@ def check_tag(tag: str | None, known: tuple[str, ...] = ALL_TAGS) -> None:
         )
 
 
+def name_tag(tag: str | None) -> str | None:
+    """Returns a tag as it is written, however it was typed. Raises InvalidArguments for one that is not known."""
+    named = tag.upper() if tag else tag
+    check_tag(named)
+    return named
+
+
 def check_format(name: str, known: tuple[str, ...]) -> None:
     """Raises InvalidArguments for a format that is not known."""
     if name not in known:
