@@ -255,7 +255,7 @@ def _walk(folder: str, *, deep: bool) -> Iterator[os.DirEntry[str]]:
 
 
 def _refuse_special(path: str, ordinary: bool) -> None:
-    if not ordinary:
+    if not ordinary and p.lexists(path):  # else it went meanwhile
         raise OddRepository(path, "is not a regular file")
 
 
