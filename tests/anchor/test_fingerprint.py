@@ -50,3 +50,13 @@ def test_a_repeated_fragment_that_stands_where_it_was_is_exact() -> None:
     kept = fingerprint(Source(text, "a.txt"), Span(8))
     (found,) = relocate_fingerprints([kept], Source(text + "c = 3\n", "a.txt"))
     assert (found.state, found.span) == ("exact", Span(8, 8))
+
+
+def test_a_blank_row_between_others_is_in_review() -> None:
+    old = OLD + "\nres.end()\n\nres.sendfile = function (path) {\n  return path\n}\n"
+    new = OLD + "\nres.begin(2)\nres.end()\n\nres.sendFile = async (name) => {\n  return open(name)\n}\n"
+    blank = old.split("\n").index("res.end()") + 2
+    (kept,) = relocate_fingerprints([fingerprint(Source(old, "a.js"), Span(blank))], Source(new, "a.js"))
+    assert (kept.state, [each.span for each in kept.candidates]) == ("review", [kept.span])
+    (same,) = relocate_fingerprints([fingerprint(Source(old, "a.js"), Span(blank))], Source("// first\n" + old, "a.js"))
+    assert (same.state, same.span) == ("moved", Span(blank + 1, blank + 1))

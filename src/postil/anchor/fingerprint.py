@@ -7,14 +7,16 @@ import hashlib
 from collections.abc import Iterable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from postil.anchor.model import Relocation, Source, Span
+from postil.anchor.model import Candidate, Relocation, Source, Span
 from postil.anchor.page import Page
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import innermost, symbols
 
 AROUND = 5
 _BLANK = "[blank line]"
+_BLANK_DOUBT = 0.5
 
 
 class Fingerprint(Struct, frozen=True):
@@ -69,8 +71,20 @@ def _relocate(print_: Fingerprint, new: Page) -> Relocation:
     span, shift = Span(start, start + len(lines) - 1), print_.line - start
     settled = find_settled(align(before, new), span, shift)
     if settled and settled.span and _is_lone(new, settled.span.start - 1):
-        return settled
-    return Search(before, new, shift=shift, symbol=print_.symbol).relocate([span])[0]
+        found = settled
+    else:
+        found = Search(before, new, shift=shift, symbol=print_.symbol).relocate([span])[0]
+    return found if print_.text.strip() else _doubt_blank(found, _neighbours(before, start - 1), new)
+
+
+def _doubt_blank(found: Relocation, was: tuple[str, str], new: Page) -> Relocation:
+    """Returns a blank row's place; one between other rows than it was is for a person: of these half are wrong."""
+    if found.state != "moved" or found.span is None or _neighbours(new, found.span.start - 1) == was:
+        return found
+    confidence = min(found.confidence, _BLANK_DOUBT)
+    likely = Candidate(found.span, confidence, found.new_text)
+    reason = "a blank line between other lines than it was"
+    return replace(found, state="review", confidence=confidence, reason=reason, candidates=(likely,))
 
 
 def _is_lone(page: Page, row: int) -> bool:
