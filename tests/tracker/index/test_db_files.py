@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from postil.tracker import events as ev
+from postil.tracker.index.db_files import open_database
 from postil.tracker.store import Store
 from tests.tracker.stores import cache_of, fresh, make_many, titles
 
@@ -36,4 +37,26 @@ def test_a_file_that_names_no_index_leads_to_a_new_one(store: Store, repository:
     before = titles(store)
     store.index.close()
     (repository / ".git/postil/cache").write_bytes(content)
+    assert titles(fresh(repository)) == before
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "CREATE VIEW ent AS WITH RECURSIVE c AS (SELECT * FROM kept UNION ALL SELECT * FROM c) SELECT * FROM c",
+        "CREATE TRIGGER more AFTER UPDATE ON kept BEGIN DELETE FROM ref; END",
+    ],
+)
+def test_an_index_with_views_or_triggers_is_none_of_ours(store: Store, repository: Path, planted: str):
+    """An archive may bring it: a view without an end held every command for ever."""
+    make_many(repository, 5, random.Random(1), [])
+    before = titles(store)
+    store.index.close()
+    brought = cache_of(repository)
+    db = sqlite3.connect(brought)
+    db.execute("ALTER TABLE ent RENAME TO kept")
+    db.execute(planted)
+    db.commit()
+    db.close()
+    assert open_database(str(brought)) is None
     assert titles(fresh(repository)) == before

@@ -38,8 +38,10 @@ def open_database(path: str, read_only: bool = False) -> sqlite3.Connection | No
             if not read_only:
                 db.execute("PRAGMA journal_mode = WAL")
                 db.execute("PRAGMA synchronous = NORMAL")
-            db.execute("SELECT 1 FROM ref LIMIT 1").fetchone()
-            return db
+            # An archive may bring one whose tables are views without an end: ours has neither views nor triggers.
+            if db.execute("SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger')").fetchone() is None:
+                db.execute("SELECT 1 FROM ref LIMIT 1").fetchone()
+                return db
     except sqlite3.Error:
         pass
     db.close()
