@@ -53,8 +53,17 @@ def _describe(found: Relocation) -> Anchor:
 def main() -> None:
     decode = msgspec.json.Decoder(Request).decode
     encode = msgspec.json.Encoder().encode
-    requests = (decode(row) for row in sys.stdin.buffer if row.strip())
-    for answer in answer_all(requests):
+
+    def requests() -> Iterator[Request]:
+        for number, row in enumerate(sys.stdin.buffer, 1):
+            try:
+                if row.strip():
+                    yield decode(row)
+            except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+                sys.stderr.write(f"Line {number} is no request: {fault}\n")
+                sys.exit(2)
+
+    for answer in answer_all(requests()):
         sys.stdout.buffer.write(encode(answer) + b"\n")
         sys.stdout.buffer.flush()
 
