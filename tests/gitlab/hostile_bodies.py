@@ -61,7 +61,8 @@ class Hostile(httpx2.AsyncBaseTransport):
         chance = self._chance
         if chance.random() < 0.15:
             headers = dict(chance.choice(HEADERS))
-            return httpx2.Response(chance.choice(STATUSES), headers=headers, content=chance.choice(RAW))
+            raw = httpx2.ByteStream(chance.choice(RAW))
+            return httpx2.Response(chance.choice(STATUSES), headers=headers, stream=raw)
         answer = await self._inner.handle_async_request(request)
         body = await answer.aread()
         headers = {"content-type": "application/json", **chance.choice(HEADERS)}
@@ -70,7 +71,7 @@ class Hostile(httpx2.AsyncBaseTransport):
             spoiled = json.dumps(self.spoil(json.loads(body))).encode("utf-8", "surrogatepass")
         except ValueError:
             spoiled = body[: chance.randrange(len(body) + 1)]
-        return httpx2.Response(status, headers=headers, content=spoiled)
+        return httpx2.Response(status, headers=headers, stream=httpx2.ByteStream(spoiled))
 
     def spoil(self, value: Any, depth: int = 0) -> Any:
         """The same, with some of it replaced, missing, doubled or of another type."""

@@ -90,7 +90,7 @@ class Swelling(httpx2.AsyncBaseTransport):
         if request.method == "GET" and answer.status_code == 200:
             is_json = "json" in answer.headers.get("content-type", "")
             body = json.dumps(swell(json.loads(body))).encode() if is_json else body * 300
-        return httpx2.Response(answer.status_code, headers=headers, content=body)
+        return httpx2.Response(answer.status_code, headers=headers, stream=httpx2.ByteStream(body))
 
 
 class Giant(Instance):

@@ -165,7 +165,7 @@ class Recording(Instance):
         self.lines.append(f"{request.method} {path}")
         row: dict[str, Any] = {"id": 5, "iid": 7, "status": "failed", "last_commit_id": "abc123"}
         listed = request.method == "GET" and path.rpartition("/")[2] in LISTS
-        return httpx2.Response(200, content=json.dumps([row] if listed else row).encode())
+        return httpx2.Response(200, stream=httpx2.ByteStream(json.dumps([row] if listed else row).encode()))
 
 
 def pattern(template: str) -> str:
