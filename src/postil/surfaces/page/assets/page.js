@@ -28,7 +28,9 @@
 
   // -- putting a new version of a region in the place of the old one, node by node -------------------------------------
   // What is typed, focused, unfolded or selected stays, since the nodes stay.
-  const sameKind = (a, b) => a.nodeType === b.nodeType && a.nodeName === b.nodeName && (a.id || "") === (b.id || "");
+  // Of a form that has a field named id, `.id` is that field.
+  const idOf = (node) => (node.nodeType === 1 && node.getAttribute("id")) || "";
+  const sameKind = (a, b) => a.nodeType === b.nodeType && a.nodeName === b.nodeName && idOf(a) === idOf(b);
   const morph = (from, to) => {
     if (from.nodeType !== 1) { if (from.data !== to.data) from.data = to.data; return; }
     if (from.hasAttribute("data-loaded") && to.hasAttribute("data-lazy")) { from.dataset.stale = ""; return; }
@@ -50,7 +52,7 @@
   let known = new Map();
   const morphRegion = (from, to) => {
     const focused = document.activeElement, range = isTyping(focused) && "selectionStart" in focused && [focused.selectionStart, focused.selectionEnd];
-    known = new Map(all("[id]", from).map((node) => [node.id, node]));
+    known = new Map(all("[id]", from).map((node) => [idOf(node), node]));
     morph(from, to);
     known = new Map();
     if (focused && focused !== document.activeElement && focused.isConnected && from.contains(focused)) {
@@ -59,9 +61,9 @@
     }
   };
   const takeKnown = (node, into) => {
-    const old = known.get(node.id);
+    const old = known.get(idOf(node));
     if (!old || old.nodeName !== node.nodeName || old.contains(into)) return null;
-    known.delete(node.id);
+    known.delete(idOf(node));
     return old;
   };
   const adopt = (fresh) => {
@@ -73,15 +75,16 @@
   };
   const morphChildren = (from, to) => {
     const byId = new Map();
-    for (const child of from.children) if (child.id) byId.set(child.id, child);
-    const wanted = new Set([...to.children].map((child) => child.id).filter(Boolean));
+    for (const child of from.children) if (idOf(child)) byId.set(idOf(child), child);
+    const wanted = new Set([...to.children].map(idOf).filter(Boolean));
     let at = from.firstChild;
     const skipKept = () => { while (at && at.nodeType === 1 && at.hasAttribute("data-keep")) at = at.nextSibling; };
     for (const next of [...to.childNodes]) {
       skipKept();
       let match = null;
-      if (next.nodeType === 1 && next.id) { match = byId.get(next.id) || takeKnown(next, from); known.delete(next.id); }
-      else if (at && sameKind(at, next) && !(at.nodeType === 1 && at.id && wanted.has(at.id))) match = at;
+      const id = idOf(next);
+      if (id) { match = byId.get(id) || takeKnown(next, from); known.delete(id); }
+      else if (at && sameKind(at, next) && !wanted.has(idOf(at))) match = at;
       if (match && match.nodeName !== next.nodeName) match = null;
       if (!match) { from.insertBefore(adopt(document.importNode(next, true)), at); continue; }
       if (match === at) at = at.nextSibling; else from.insertBefore(match, at);

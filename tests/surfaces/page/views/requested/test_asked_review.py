@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.surfaces.page.pages import PATIENCE, ServedPage, browse, serve_page, wait_until_live
@@ -52,6 +53,23 @@ def test_a_request_is_seen_live_and_answered_with_a_verdict(browser: Browser, se
         assert [one["comment"] for one in answer["remarks"]] == ["Say hello"]
         page.goto(served.base + "/inbox?closed=1")
         expect(page.locator(f"#review{number}")).to_contain_text("Nearly")
+
+
+@pytest.mark.parametrize("is_typing", [True, False])
+def test_what_is_said_of_the_whole_stays_while_others_write(
+    is_typing: bool, browser: Browser, served: ServedPage
+) -> None:
+    number = ask(served)
+    with browse(browser, served, "/inbox") as page:
+        page.locator(f"#review{number} a", has_text="Review it").click()
+        page.locator("#send textarea").fill("Nearly")
+        wait_until_live(page)
+        if not is_typing:
+            page.locator("#send textarea").blur()
+        ask(served, notes=["greet.py:2: I looked again"])
+        expect(page.locator("tr[id='greet.py:R2'] + .said-row .note")).to_contain_text("I looked again")
+        expect(page.locator("#send textarea")).to_have_count(1)
+        expect(page.locator("#send textarea")).to_have_value("Nearly")
 
 
 def test_a_verdict_without_a_word_is_refused_and_nothing_typed_is_lost(browser: Browser, served: ServedPage) -> None:
