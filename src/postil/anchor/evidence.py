@@ -1,8 +1,9 @@
 """What speaks for a new row being an old one: the measures of each candidate. judge.py weighs them."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate
 from math import fsum, log1p
 
 from rapidfuzz import process
@@ -10,12 +11,11 @@ from rapidfuzz.distance import Indel
 
 from postil.anchor.counterparts import Counterparts
 from postil.anchor.model import Ranked
-from postil.anchor.page import Page, count_tokens, is_remark
 from postil.anchor.renames import Renames
+from postil.anchor.side_by_side.row_facts import RowFacts
 
-_CONTEXT = 4
-_BLOCK = 60  # rows of a block that are compared
 _NEAR = 60
+_BESIDE = 8  # rows between a candidate and where a neighbour of the old row went
 
 # What kind of statement a word opens, where it says so in most languages.
 _SORTS = {
@@ -35,6 +35,7 @@ _SORTS = {
     for word in words.split()
 }
 _similar = Indel.normalized_similarity
+_NO_VOTES: dict[int, int] = {}
 
 MEASURES = tuple(
     """
@@ -50,110 +51,119 @@ MEASURES = tuple(
 class Evidence:
     """The measures of one pair of pages, one method each where it takes more than a line."""
 
-    def __init__(self, counterparts: Counterparts, renames: Renames) -> None:
+    def __init__(self, counterparts: Counterparts, renames: Renames, facts: RowFacts | None = None) -> None:
         self.old, self.new, self.aligned = counterparts.old, counterparts.new, counterparts.aligned
         self.symbol = counterparts.symbol
         self.renames = renames
+        self.facts = facts or RowFacts(self.old, self.new)
         self._counterparts = counterparts
-        self._seen: dict[tuple[bool, int, int], str] = {}
-        self._bags: dict[tuple[bool, int], frozenset[str]] = {}
-        self._token_sets: dict[tuple[bool, int], tuple[frozenset[str], float]] = {}
-        self._whole: dict[tuple[bool, int], frozenset[str]] = {}
-        self._kepts: dict[tuple[int, int], float] = {}
+        self._frames: dict[tuple[int, int], float] = {}
+        self._parents: dict[tuple[int, int], float] = {}
         self._rivals: dict[int, list[tuple[float, int]]] = {}
-        self._weights: dict[str, float] = {}
-        self._counts = count_tokens(self.old), count_tokens(self.new)
 
     def measure(
         self, row: int, rows: Sequence[int], home: Ranked, heads: Ranked, documented: Ranked
     ) -> list[tuple[float, ...]]:
         """Returns for each candidate a number for each of MEASURES. What only the old row says is asked once.
 
-        `documented` is where the declaration may be that a row of a comment stands above.
+        `documented` is where the declaration may be that a row of a comment stands above. The facts of a candidate are
+        unpacked, and what takes a line is not called: this is the dearest loop of a search.
         """
         old, new, forward, backward = self.old, self.new, self.aligned.forward, self.aligned.backward
-        key, header, name, opening = old.keys[row], old.header(row), old.name(row), old.opening(row)
-        before, after = self._context(old, row, -1), self._context(old, row, 1)
+        mine, facts, weigh = self.facts.old[row], self.facts.new, self.facts.weights.__getitem__
+        key, header, name, opening, kind = mine.key, mine.header, mine.name, mine.opening, mine.kind
+        before, after, above, below = mine.before, mine.after, mine.above, mine.below
+        up, frame = mine.parent, mine.frame
+        body, statement, tokens, weight = mine.body, mine.statement, mine.tokens, mine.weight
+        body_size, statement_size, indent, remark = len(body), len(statement), mine.indent, mine.remark
         words = len(old.tokens(row))
         drift, local = self.aligned.drift(row), self._counterparts.trace_tokens(row, heads)
-        above, below = self.aligned.around(row)
-        low = forward[above] if above >= 0 else -1
-        high = forward[below] if below < len(old) else len(new)
+        first, votes = (drift.first, drift.votes) if drift else (-1, _NO_VOTES)
+        local_first, local_votes = (local.first, local.votes) if local else (-1, _NO_VOTES)
+        over, under = self.aligned.around(row)
+        low = forward[over] if over >= 0 else -1
+        high = forward[under] if under < len(old) else len(new)
         low_local, high_local = self._counterparts.bound_rows(row, heads)
         bounded, middle = high_local < 1 << 30, (low_local + high_local) / 2
-        expected, indent, up, frame = (
-            self._counterparts.expect(row),
-            old.indents[row],
-            old.parents[row],
-            old.frames[row],
-        )
-        parent = old.keys[up] if up >= 0 else ""
-        homes: dict[int, float] = {}
-        for chance, place in home:
-            homes.setdefault(place, chance)
-        size, length, kind = log1p(old.ends[row] - row), log1p(len(key)), old.kind(row)
+        expected, aligned = self._counterparts.expect(row), forward[row]
+        homes = {place: chance for chance, place in reversed(home)}
+        framed = {place: chance for chance, place in reversed(heads)}
+        size, length, sort = log1p(mine.end - row), log1p(len(key)), _SORTS.get(opening, 0.0)
         kept, kept_near = self._kept(0, len(old)), self._kept(max(0, row - 15), min(len(old), row + 16))
         kept_frame = self._kept(frame, old.frame_end(frame)) if frame >= 0 else -1.0
-        header_rows, renames = float(old.header_rows(row)), self.renames
-        twins, sort, remark = log1p(len(old.places[key])), _SORTS.get(opening, 0.0), is_remark(key)
-        over_row, under_row = self._neighbour(old, row, -1), self._neighbour(old, row, 1)
+        renames, declares = self.renames, bool(self.renames.list_declared(old, row))
         declared = old.documented(row) if remark else -1
-        kept_own = self._kept(row, old.ends[row] + 1) if old.ends[row] > row else -1.0
+        kept_own = self._kept(row, mine.end + 1) if mine.end > row else -1.0
         kept_parent = self._kept(up, old.ends[up] + 1) if up >= 0 else -1.0
-        supporting, children = self._list_supporting(row), self._list_children(row)
-        siblings, statement = self._list_siblings(row), self._statement(old, row)
+        supporting, supporters = self._list_supporting(row)
+        children, brood = self._list_children(row)
+        before_it, after_it = self._list_siblings(row)
+        siblings = (before_it >= 0) + (after_it >= 0)
+        owner, owned = self.symbol or mine.owner, bool((self.symbol or old.symbols) and new.symbols)
         found: list[tuple[float, ...]] = []
         for at in rows:
-            now, over, rival = new.keys[at], new.parents[at], backward[at]
-            shared, smaller = self._tokens(row, at)
+            (
+                now, header_now, header_rows, name_now, opening_now, kind_now, indent_now, remark_now, twins,
+                before_now, after_now, above_now, below_now, up_now, previous, following, end, frame_now, owner_now,
+                body_now, statement_now, tokens_now, weight_now,
+            ) = facts[at]  # fmt: skip
+            rival = backward[at]
+            shared = fsum(map(weigh, tokens & tokens_now)) if weight and weight_now else 0.0
+            bodies, statements = body_size + len(body_now), statement_size + len(statement_now)
             measured = (
                 _similar(key, now),
-                _similar(header, new.header(at)),
-                shared,
-                smaller,
-                float(name == new.name(at)),
-                float(opening == new.opening(at)),
-                _similar(before, self._context(new, at, -1)),
-                _similar(after, self._context(new, at, 1)),
-                float(drift is not None and drift.first == at),
-                drift.votes.get(at, 0) / words if drift else 0.0,
-                float(low < at < high),
+                _similar(header, header_now),
+                2 * shared / (weight + weight_now) if shared else 0.0,
+                shared / min(weight, weight_now) if shared else 0.0,
+                1.0 if name == name_now else 0.0,
+                1.0 if opening == opening_now else 0.0,
+                _similar(before, before_now),
+                _similar(after, after_now),
+                1.0 if first == at else 0.0,
+                votes.get(at, 0) / words if votes else 0.0,
+                1.0 if low < at < high else 0.0,
                 log1p(abs(at - expected)),
-                self._blocks(row, at),
+                2.0 * len(body & body_now) / bodies if bodies else 1.0,
                 size,
-                _similar(parent, new.keys[over] if over >= 0 else ""),
-                float(over < 0) if up < 0 else homes.get(over, 0.0),
-                float(rival >= 0 and rival != row),
-                abs(indent - new.indents[at]) / 4.0 if key and now else 9.0,
+                self._compare_parents(up, up_now),
+                (1.0 if up_now < 0 else 0.0) if up < 0 else homes.get(up_now, 0.0),
+                1.0 if rival >= 0 and rival != row else 0.0,
+                abs(indent - indent_now) / 4.0 if key and now else 9.0,
                 length,
-                _count_near(supporting, at) / len(supporting) if supporting else 0.5,
-                _count_inside(children, at, new.ends[at]) / len(children) if children else 0.5,
-                self._framed(row, at, heads),
-                float(local is not None and local.first == at),
-                local.votes.get(at, 0) / words if local else 0.0,
-                _same(kind, new.kind(at)),
-                self._owned(row, at),
+                (bisect_right(supporting, at + _BESIDE) - bisect_left(supporting, at - _BESIDE)) / supporters
+                if supporters
+                else 0.5,
+                (bisect_right(children, end) - bisect_right(children, at)) / brood if brood else 0.5,
+                (1.0 if frame == frame_now else 0.0)
+                if frame < 0 or frame_now < 0
+                else (1.0 if frame_now == at else 0.0)
+                if frame == row
+                else framed.get(frame_now, 0.0),
+                1.0 if local_first == at else 0.0,
+                local_votes.get(at, 0) / words if local_votes else 0.0,
+                (1.0 if kind == kind_now else 0.0) if kind and kind_now else -1.0,
+                (1.0 if owner == owner_now else 0.5 if owner[-1:] == owner_now[-1:] else 0.0) if owned else -1.0,
                 self._rival(row, at),
                 kept,
                 kept_near,
                 kept_frame,
-                self._frames_alike(row, at),
+                self._compare_frames(frame, frame_now) if frame >= 0 and frame_now >= 0 else -1.0,
                 log1p(abs(at - middle)) if bounded else -1.0,
-                float(low_local < at < high_local) if bounded else -1.0,
+                (1.0 if low_local < at < high_local else 0.0) if bounded else -1.0,
+                mine.header_rows,
                 header_rows,
-                float(new.header_rows(at)),
-                renames.share_kept(row, at),
-                renames.share_followed(row, at),
+                renames.share_kept(row, at) if declares else -1.0,
+                renames.share_followed(row, at) if declares else -1.0,
+                mine.twins,
                 twins,
-                log1p(len(new.places[now])),
-                _similar(over_row, self._neighbour(new, at, -1)),
-                _similar(under_row, self._neighbour(new, at, 1)),
+                _similar(above, above_now),
+                _similar(below, below_now),
                 sort,
-                float(remark == is_remark(now)),
-                float(forward[row] == at),
-                -1.0 if declared < 0 else self._documents(at, documented),
-                self._share_siblings(siblings, at),
-                _share(statement, self._statement(new, at)),
+                1.0 if remark == remark_now else 0.0,
+                1.0 if aligned == at else 0.0,
+                self._documents(at, documented) if declared >= 0 else -1.0,
+                ((before_it == previous >= 0) + (after_it == following >= 0)) / siblings if siblings else -1.0,
+                2.0 * len(statement & statement_now) / statements if statements else 1.0,
                 kept_own,
                 kept_parent,
             )
@@ -167,55 +177,41 @@ class Evidence:
 
     def _list_siblings(self, row: int) -> tuple[int, int]:
         """Returns the counterparts of the rows before and after at the same level; -1 where they tell nothing."""
-        old, forward = self.old, self.aligned.forward
+        old, forward, mine = self.old, self.aligned.forward, self.facts.old[row]
         before, after = (
-            forward[each] if each >= 0 and len(old.keys[each]) > 2 else -1 for each in (old.before(row), old.after(row))
+            forward[each] if each >= 0 and len(old.keys[each]) > 2 else -1 for each in (mine.previous, mine.following)
         )
         return before, after
 
-    def _share_siblings(self, siblings: tuple[int, int], at: int) -> float:
-        """Returns the share of them that are beside the candidate, too."""
-        before, after = siblings
-        if before < 0 and after < 0:
-            return -1.0
-        near = (before >= 0 and before == self.new.before(at)) + (after >= 0 and after == self.new.after(at))
-        return near / ((before >= 0) + (after >= 0))
-
-    def _statement(self, page: Page, row: int) -> frozenset[str]:
-        """Returns the words of a statement with all that is under it."""
-        name = (page is self.old, row)
-        found = self._whole.get(name)
+    def _compare_frames(self, frame: int, now: int) -> float:
+        """Returns how many of the words of two functions are common to both: a Dice of sets."""
+        found = self._frames.get((frame, now))
         if found is None:
-            found = self._whole[name] = self._bag(page, row).union(page.header(row))
+            mine, theirs = self.facts.old[frame].body, self.facts.new[now].body
+            total = len(mine) + len(theirs)
+            found = self._frames[frame, now] = 2.0 * len(mine & theirs) / total if total else 1.0
         return found
 
-    def _frames_alike(self, row: int, at: int) -> float:
-        head, now = self.old.frames[row], self.new.frames[at]
-        return self._blocks(head, now) if head >= 0 and now >= 0 else -1.0
+    def _compare_parents(self, up: int, now: int) -> float:
+        """Returns how alike the rows are that two rows are under."""
+        found = self._parents.get((up, now))
+        if found is None:
+            mine, theirs = self.old.keys[up] if up >= 0 else "", self.new.keys[now] if now >= 0 else ""
+            found = self._parents[up, now] = _similar(mine, theirs)
+        return found
 
     def _kept(self, start: int, stop: int) -> float:
         """Returns the share of the telling rows of a range that have a counterpart."""
-        if (start, stop) not in self._kepts:
-            telling = [row for row in range(start, stop) if len(self.old.keys[row]) > 2]
-            kept = sum(self.aligned.forward[row] >= 0 for row in telling)
-            self._kepts[start, stop] = kept / len(telling) if telling else 0.5
-        return self._kepts[start, stop]
+        counts, kept = self._telling_rows
+        telling = counts[stop] - counts[start]
+        return (kept[stop] - kept[start]) / telling if telling else 0.5
 
-    def _framed(self, row: int, at: int, heads: Ranked) -> float:
-        """Returns the chance that the function of the candidate is that of the row."""
-        head, now = self.old.frames[row], self.new.frames[at]
-        if head < 0 or now < 0:
-            return float(head == now)
-        if head == row:
-            return float(now == at)
-        return next((chance for chance, place in heads if place == now), 0.0)
-
-    def _owned(self, row: int, at: int) -> float:
-        """Returns whether the symbols around the rows bear the same names."""
-        mine, theirs = self.symbol or self.old.owners.get(row, ()), self.new.owners.get(at, ())
-        if not (self.symbol or self.old.symbols) or not self.new.symbols:
-            return -1.0
-        return 1.0 if mine == theirs else 0.5 if mine[-1:] == theirs[-1:] else 0.0
+    @cached_property
+    def _telling_rows(self) -> tuple[list[int], list[int]]:
+        """How many telling rows are before each row, and how many of them have a counterpart."""
+        telling = [len(key) > 2 for key in self.old.keys]
+        kept = [tells and at >= 0 for tells, at in zip(telling, self.aligned.forward, strict=True)]
+        return [0, *accumulate(telling)], [0, *accumulate(kept)]
 
     @cached_property
     def _lost_keys(self) -> list[str]:
@@ -227,102 +223,26 @@ class Evidence:
 
     def _rival(self, row: int, at: int) -> float:
         """Returns how alike to the candidate the likest other old row is that has no counterpart."""
-        if at not in self._rivals:
+        found = self._rivals.get(at)
+        if found is None:
             low, high = bisect_left(self._lost, row - _NEAR), bisect_left(self._lost, row + _NEAR)
             keys = self._lost_keys[low:high]
             best = process.extract(self.new.keys[at], keys, scorer=_similar, limit=2, score_cutoff=0.3)
-            self._rivals[at] = [(likeness, self._lost[low + place]) for _, likeness, place in best]
-        return max((likeness for likeness, near in self._rivals[at] if near != row), default=0.0)
+            found = self._rivals[at] = [(likeness, self._lost[low + place]) for _, likeness, place in best]
+        for likeness, near in found:  # the likest first
+            if near != row:
+                return likeness
+        return 0.0
 
-    def _weigh(self, token: str) -> float:
-        """Returns how telling a token is: the rarer in both pages, the more."""
-        weight = self._weights.get(token)
-        if weight is None:
-            count = self._counts[0].count(token) + self._counts[1].count(token)
-            weight = self._weights[token] = 1.0 / (1.0 + log1p(count))
-        return weight
-
-    def _tokens(self, row: int, at: int) -> tuple[float, float]:
-        """Returns the weight of the tokens that two rows share, as part of both and as part of the lighter.
-
-        The sums are exact, since the order of a set is another in every process and the answer must not be.
-        """
-        (mine, a), (theirs, b) = self._weighed(self.old, row), self._weighed(self.new, at)
-        if not a or not b:
-            return 0.0, 0.0
-        both = fsum(map(self._weights.__getitem__, mine & theirs))
-        return 2 * both / (a + b), both / min(a, b)
-
-    def _weighed(self, page: Page, row: int) -> tuple[frozenset[str], float]:
-        name = (page is self.old, row)
-        found = self._token_sets.get(name)
-        if found is None:
-            tokens = frozenset(page.tokens(row))
-            found = self._token_sets[name] = tokens, fsum(map(self._weigh, tokens))
-        return found
-
-    def _blocks(self, row: int, at: int) -> float:
-        """Returns how many of the words under the rows are common to both: a Dice of sets."""
-        return _share(self._bag(self.old, row), self._bag(self.new, at))
-
-    def _list_children(self, row: int) -> list[int]:
-        """Returns the counterparts of the telling rows under an old row; -1 where there is none."""
+    def _list_children(self, row: int) -> tuple[list[int], int]:
+        """Returns the counterparts of the telling rows under an old row, in order, and how many such rows there are."""
         keys, forward = self.old.keys, self.aligned.forward
-        return [forward[child] for child in self.old.children.get(row, [])[:12] if len(keys[child]) > 2]
+        telling = [forward[child] for child in self.old.children.get(row, [])[:12] if len(keys[child]) > 2]
+        return sorted(at for at in telling if at >= 0), len(telling)
 
-    def _list_supporting(self, row: int) -> list[int]:
-        """Returns the counterparts of the telling neighbours of an old row; -1 where there is none."""
+    def _list_supporting(self, row: int) -> tuple[list[int], int]:
+        """Returns the counterparts of the telling neighbours of an old row, in order, and how many those are."""
         forward, keys = self.aligned.forward, self.old.keys
         near = range(max(0, row - 6), min(len(keys), row + 7))
-        return [forward[each] for each in near if each != row and len(keys[each]) > 2]
-
-    def _context(self, page: Page, row: int, step: int) -> str:
-        """Returns the telling rows just above or below, joined."""
-        name = (page is self.old, row, step)
-        found = self._seen.get(name)
-        if found is None:
-            rows: list[str] = []
-            keys, at = page.keys, row + step
-            while 0 <= at < len(keys) and len(rows) < _CONTEXT:
-                if keys[at]:
-                    rows.append(keys[at][:120])
-                at += step
-            found = self._seen[name] = "\n".join(rows)
-        return found
-
-    @staticmethod
-    def _neighbour(page: Page, row: int, step: int) -> str:
-        """Returns the row next to this one, blank ones left out."""
-        keys = page.keys
-        row += step
-        while 0 <= row < len(keys) and not keys[row]:
-            row += step
-        return keys[row] if 0 <= row < len(keys) else ""
-
-    def _bag(self, page: Page, row: int) -> frozenset[str]:
-        name = (page is self.old, row)
-        found = self._bags.get(name)
-        if found is None:
-            rows = range(row + 1, min(page.ends[row], row + _BLOCK) + 1)
-            found = self._bags[name] = frozenset[str]().union(*(page.tokens(at) for at in rows))
-        return found
-
-
-def _count_near(places: list[int], at: int) -> int:
-    """Returns how many of some rows are neighbours of a candidate."""
-    return sum([place >= 0 and -8 <= place - at <= 8 for place in places])
-
-
-def _count_inside(places: list[int], at: int, last: int) -> int:
-    """Returns how many of some rows are under a candidate."""
-    return sum([at < place <= last for place in places])
-
-
-def _share(mine: frozenset[str], theirs: frozenset[str]) -> float:
-    """Returns how much two sets have in common: their Dice."""
-    total = len(mine) + len(theirs)
-    return 2.0 * len(mine & theirs) / total if total else 1.0
-
-
-def _same(kind: str, other: str) -> float:
-    return float(kind == other) if kind and other else -1.0
+        telling = [forward[each] for each in near if each != row and len(keys[each]) > 2]
+        return sorted(at for at in telling if at >= 0), len(telling)

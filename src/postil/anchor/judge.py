@@ -90,11 +90,10 @@ def compare(measures: Sequence[Sequence[float]]) -> list[list[float]]:
     beside: list[list[float]] = []
     for column in _COLUMNS:
         values = columns[column]
-        best = max(values)
-        leader = values.index(best)
-        second = max((*values[:leader], *values[leader + 1 :]), default=0.0)
+        ordered = sorted(values)
+        best = ordered[-1]
         ahead = [value - best for value in values]
-        ahead[leader] = best - second
+        ahead[values.index(best)] = best - (ordered[-2] if len(ordered) > 1 else 0.0)
         beside.append(ahead)
     count = log1p(len(measures))
     return [[*row, *ahead, count] for row, ahead in zip(measures, zip(*beside, strict=True), strict=True)]

@@ -27,9 +27,7 @@ _LONGEST_COMMENT = 200
 LONGEST_KEY = 400
 # Of the code of a span so much is handed back, in characters and rows: thousands of spans may be asked for.
 LONGEST_TEXT, MOST_ROWS = 4_000, 400
-# Braces hold bodies: they do not belong to the head of a statement.
 _REMARKS = ("//", "/*", "*", "#", "--", "<!--", ";", "%", '"""')
-_DEPTH = {"(": 1, "[": 1, ")": -1, "]": -1}
 
 
 class Page:
@@ -245,8 +243,12 @@ class Page:
         node = self.tree.root_node.descendant_for_point_range((row, column), (row, column + 1))
         if node is None:
             return ""
-        while node.parent is not None and node.parent.parent is not None and node.parent.start_point[0] == row:
-            node = node.parent
+        over = node.parent
+        while over is not None and over.start_point[0] == row:
+            higher = over.parent
+            if higher is None:
+                break
+            node, over = over, higher
         return node.type
 
     def header(self, row: int) -> list[str]:
@@ -262,17 +264,20 @@ class Page:
         return self._header_rows[row]
 
     def _read_header(self, row: int) -> list[str]:
-        tokens: list[str] = []
-        at = row
-        depth = 0
-        for at in range(row, min(row + _HEADER_LINES, len(self.rows))):
-            for token in self.tokens(at):
-                tokens.append(token)
-                depth += _DEPTH.get(token, 0)
-            if depth <= 0:
-                break
-        self._header_rows[row] = at - row + 1
-        return tokens
+        depth, last = _count_open(self.rows[row]), row
+        while depth > 0 and last + 1 < min(row + _HEADER_LINES, len(self.rows)):
+            last += 1
+            depth += _count_open(self.rows[last])
+        self._header_rows[row] = last - row + 1
+        if last == row:
+            return self.tokens(row)
+        return [token for at in range(row, last + 1) for token in self.tokens(at)]
+
+
+def _count_open(text: str) -> int:
+    """How many more brackets a row opens than it closes. Braces hold bodies: they belong to no head."""
+    text = text[: 2 * LONGEST_KEY]
+    return text.count("(") + text.count("[") - text.count(")") - text.count("]")
 
 
 def is_remark(key: str) -> bool:

@@ -15,6 +15,7 @@ from postil.anchor.model import MOST_CANDIDATES, SETTLED, Candidate, Ranked, Rel
 from postil.anchor.other_files import OtherFiles
 from postil.anchor.page import Page
 from postil.anchor.renames import Renames
+from postil.anchor.side_by_side.row_facts import RowFacts
 
 # A place less sure than this is looked at again: from it back to the old text, and where the rows beside it went.
 _CERTAIN = 0.9
@@ -37,13 +38,15 @@ class Search:
         shift: int | None = None,
         symbol: tuple[str, ...] = (),
         elsewhere: OtherFiles | None = None,
+        facts: RowFacts | None = None,
     ) -> None:
         self.old, self.new = old, new
         self.shift = shift or 0
         self.elsewhere = elsewhere
         self._counterparts = Counterparts(old, new, shift, symbol)
         renames = Renames(old, new, self._counterparts.aligned)
-        self._evidence, self._worth = Evidence(self._counterparts, renames), Candidates(self._counterparts, renames)
+        self._evidence = Evidence(self._counterparts, renames, facts)
+        self._worth = Candidates(self._counterparts, renames)
         self._bare = BareRows(self._counterparts.aligned, self._counterparts.expect, self.rank)
         self._found: dict[int, Ranked] = {}
         self._told: dict[int, list[float]] = {}  # of rows that were weighed, what judge.rank told of their first
@@ -194,7 +197,7 @@ class Search:
     @cached_property
     def _backwards(self) -> "Search":
         """Where rows of the new page were in the old one."""
-        return Search(self.new, self.old)
+        return Search(self.new, self.old, facts=self._evidence.facts.turn())
 
     def _look_elsewhere(self, start: int, end: int) -> list[Candidate]:
         """Returns candidates in other files: as likely as the row is in its block there, and its block in that file."""

@@ -1,0 +1,141 @@
+"""What is compared of the rows of two pages, made once for each row that is asked for and kept for both directions."""
+
+from math import fsum, log1p
+from typing import NamedTuple
+
+from postil.anchor.page import Page, count_tokens, is_remark
+
+_CONTEXT = 4  # telling rows above and below that are compared
+_LONGEST = 120  # characters of each of them
+_BLOCK = 60  # rows of a block that are compared
+_NOTHING: frozenset[str] = frozenset()
+
+
+class Facts(NamedTuple):
+    """One row. -1 stands for a row that there is not."""
+
+    key: str
+    header: list[str]
+    header_rows: float
+    name: str
+    opening: str
+    kind: str
+    indent: int
+    remark: bool
+    twins: float
+    """How often such a row stands there, as a logarithm."""
+    before: str
+    after: str
+    """The telling rows just above and below, joined."""
+    above: str
+    below: str
+    """The rows next to this one, blank ones left out."""
+    parent: int
+    previous: int
+    following: int
+    """The rows before and after this one under the same row."""
+    end: int
+    frame: int
+    owner: tuple[str, ...]
+    body: frozenset[str]
+    """The words under the row."""
+    statement: frozenset[str]
+    """The words of the statement with all that is under it."""
+    tokens: frozenset[str]
+    weight: float
+    """How telling its tokens are together."""
+
+
+class PageFacts(dict[int, Facts]):
+    """The facts of one page by row, made when they are first asked for."""
+
+    def __init__(self, page: Page, weights: "Weights") -> None:
+        super().__init__()
+        self._page, self._weights = page, weights
+
+    def __missing__(self, row: int) -> Facts:
+        page = self._page
+        key, header, tokens = page.keys[row], page.header(row), frozenset(page.tokens(row))
+        body = self._join_words(row)
+        values = (
+            key,
+            header,
+            float(page.header_rows(row)),
+            page.name(row),
+            page.opening(row),
+            page.kind(row),
+            page.indents[row],
+            is_remark(key),
+            log1p(len(page.places[key])),
+            self._join_rows(row, -1),
+            self._join_rows(row, 1),
+            self._find_next(row, -1),
+            self._find_next(row, 1),
+            page.parents[row],
+            page.before(row),
+            page.after(row),
+            page.ends[row],
+            page.frames[row],
+            page.owners.get(row, ()),
+            body,
+            body.union(header),
+            tokens,
+            self._weights.add(tokens),
+        )
+        made = self[row] = Facts._make(values)
+        return made
+
+    def _join_rows(self, row: int, step: int) -> str:
+        rows: list[str] = []
+        keys, at = self._page.keys, row + step
+        while 0 <= at < len(keys) and len(rows) < _CONTEXT:
+            if keys[at]:
+                rows.append(keys[at][:_LONGEST])
+            at += step
+        return "\n".join(rows)
+
+    def _find_next(self, row: int, step: int) -> str:
+        keys = self._page.keys
+        row += step
+        while 0 <= row < len(keys) and not keys[row]:
+            row += step
+        return keys[row] if 0 <= row < len(keys) else ""
+
+    def _join_words(self, row: int) -> frozenset[str]:
+        page = self._page
+        last = min(page.ends[row], row + _BLOCK)
+        return _NOTHING.union(*map(page.tokens, range(row + 1, last + 1))) if last > row else _NOTHING
+
+
+class Weights(dict[str, float]):
+    """How telling each token is: the rarer in both pages, the more."""
+
+    def __init__(self, old: Page, new: Page) -> None:
+        super().__init__()
+        self._counts = count_tokens(old), count_tokens(new)
+
+    def __missing__(self, token: str) -> float:
+        count = self._counts[0].count(token) + self._counts[1].count(token)
+        weight = self[token] = 1.0 / (1.0 + log1p(count))
+        return weight
+
+    def add(self, tokens: frozenset[str]) -> float:
+        """Returns the weight of some tokens together.
+
+        The sum is exact, since the order of a set is another in every process and the answer must not be.
+        """
+        return fsum(map(self.__getitem__, tokens))
+
+
+class RowFacts:
+    """The facts of both pages. What is the same in both directions is kept for both."""
+
+    def __init__(self, old: Page, new: Page) -> None:
+        self.weights = Weights(old, new)
+        self.old, self.new = PageFacts(old, self.weights), PageFacts(new, self.weights)
+
+    def turn(self) -> "RowFacts":
+        """Returns the same facts for the way back."""
+        turned = RowFacts.__new__(RowFacts)
+        turned.weights, turned.old, turned.new = self.weights, self.new, self.old
+        return turned
