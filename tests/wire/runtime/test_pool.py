@@ -14,6 +14,7 @@ from postil.core import call
 from postil.core.operation import reads, writes
 from postil.core.registry import Registry
 from postil.wire.runtime.pool import (
+    LONG,
     MOST_WAITING,
     OF_CONNECTION,
     OF_PRINCIPAL,
@@ -89,10 +90,30 @@ async def test_a_principal_has_few_slots_while_others_call() -> None:
     pool, gate = Pool(clock=lambda: now[0]), Gate()
     assert await pool.run(mine("z", "ada"), lambda: "served") == "served"
     tasks = [task for name in "abcdefgh" for task in await start(pool, gate, 4, mine(name, "mallory"))]
-    await until(lambda: gate.inside == OF_SEVERAL)
+    await until(lambda: gate.inside == 1)
     assert await pool.run(mine("z", "ada"), lambda: "served") == "served"
-    assert gate.inside == OF_SEVERAL
+    assert gate.inside == 1
     gate.opened.set()
+    await asyncio.gather(*tasks)
+
+
+async def test_a_long_call_leaves_its_principal_one_slot_more_though_no_other_call_ends() -> None:
+    now = [0.0]
+    pool, long, quick = Pool(clock=lambda: now[0]), Gate(), Gate()
+    assert await pool.run(mine("z", "ada"), lambda: "served") == "served"
+    tasks = await start(pool, long, 1, mine("a", "bob"))
+    await until(lambda: long.inside == 1)
+    tasks += [task for name in "bcd" for task in await start(pool, quick, 1, mine(name, "bob"))]
+    await asyncio.sleep(2 * LONG)
+    assert quick.inside == 0, "by the pool's clock nothing has taken long yet"
+    now[0] += LONG
+    await until(lambda: quick.inside == OF_SEVERAL - 1)
+    now[0] += LONG
+    await asyncio.sleep(2 * LONG)
+    assert quick.inside == OF_SEVERAL - 1
+    quick.opened.set()
+    await asyncio.gather(*tasks[1:2])
+    long.opened.set()
     await asyncio.gather(*tasks)
 
 
@@ -275,6 +296,7 @@ async def test_of_callers_who_have_ended_nothing_is_kept() -> None:
     for number in range(5):
         await pool.run((f"caller-{number}", f"connection-{number}"), lambda: None)
     assert pool.at_work == 0
+    assert not vars(pool)["_begun"]
     assert not vars(pool)["_taken"], "it would grow with every caller there ever was"
 
 

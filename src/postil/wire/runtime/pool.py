@@ -2,8 +2,8 @@
 
 A connection and a principal have at most their share of the slots; what goes beyond waits for its turn, connection by
 connection. The threads share one interpreter, so a principal with many calls at work would slow down every call of the
-others: while somebody else calls too, a principal has few slots. An operation that only waits (for a lock, for a
-remote) gives its slot back meanwhile: `Call.waiting`.
+others: while somebody else calls too, a principal has one slot, and one more beside a call that takes long. An
+operation that only waits (for a lock, for a remote) gives its slot back meanwhile: `Call.waiting`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ MOST = 24
 OF_PRINCIPAL = 16
 """Slots of a principal that calls alone."""
 OF_SEVERAL = 2
-"""Slots of a principal while others call, too: with so many, a call takes about three times the time it needs."""
+"""Slots of a principal while others call, too; the second only beside a call that takes long."""
+LONG = 0.1
+"""Seconds after which a call takes long: it must not stop its own principal's quick ones."""
 RECENT = 60.0
 """Seconds after a principal's call in which others count as not alone."""
 OF_CONNECTION = 8
@@ -70,7 +72,11 @@ class Pool:
         self._callers = RecentCallers(clock)
         self._executor = ThreadPoolExecutor(THREADS, thread_name_prefix="postil")
         self._lock = threading.Lock()
+        self._clock = clock
         self._taken: dict[str, int] = {}
+        self._begun: dict[str, float] = {}
+        """When the last call began that a principal has a slot for."""
+        self._looking = False
         self._running = 0
         self._waiting: Counter[str] = Counter()
         self._queues: dict[Share, deque[asyncio.Future[None]]] = {}
@@ -137,6 +143,7 @@ class Pool:
                 return
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._queues.setdefault(share, deque()).append(turn)
+            self._look_later()
         try:
             await turn
         except asyncio.CancelledError:
@@ -153,13 +160,29 @@ class Pool:
     def _leave(self, share: Share) -> None:
         with self._lock:
             self._count(share, -1)
-            while self._queues and (due := self._next()) is not None:
-                self._count(due, 1)
-                queue = self._queues.pop(due)
-                turn = queue.popleft()
-                if queue:
-                    self._queues[due] = queue  # behind the others
-                turn.get_loop().call_soon_threadsafe(_begin, turn)
+            self._give_slots()
+
+    def _give_slots(self) -> None:
+        while self._queues and (due := self._next()) is not None:
+            self._count(due, 1)
+            queue = self._queues.pop(due)
+            turn = queue.popleft()
+            if queue:
+                self._queues[due] = queue  # behind the others
+            turn.get_loop().call_soon_threadsafe(_begin, turn)
+
+    def _look_later(self) -> None:
+        """See to it that those who wait beside a call that takes long get their slot though no other call ends."""
+        if not self._looking:
+            self._looking = True
+            asyncio.get_running_loop().call_later(LONG, self._look_again)
+
+    def _look_again(self) -> None:
+        with self._lock:
+            self._looking = False
+            self._give_slots()
+            if self._queues:
+                self._look_later()
 
     def _next(self) -> Share | None:
         """Returns whose turn it is among those that wait and have room."""
@@ -176,7 +199,10 @@ class Pool:
         )
 
     def _share_of(self, principal: str) -> int:
-        return self._of_principal if self._callers.is_alone(principal) else min(OF_SEVERAL, self._of_principal)
+        if self._callers.is_alone(principal):
+            return self._of_principal
+        takes_long = self._clock() - self._begun.get(principal, 0.0) >= LONG
+        return min(OF_SEVERAL if takes_long else 1, self._of_principal)
 
     def _count(self, share: Share, change: int) -> None:
         self._running += change
@@ -185,6 +211,11 @@ class Pool:
             taken[name] = left = taken.get(name, 0) + change
             if not left:
                 del taken[name]
+        principal = share[0]
+        if change > 0:
+            self._begun[principal] = self._clock()
+        elif principal not in taken:
+            self._begun.pop(principal, None)
 
 
 def _tell(outcome: asyncio.Future[Any], value: object, fault: BaseException | None) -> None:
