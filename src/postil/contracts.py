@@ -125,7 +125,9 @@ _FRAMES = {
     "inbox": _REMARKS,
     **dict.fromkeys(("check_lazygit_messages", "inbox_wait", "request_review"), _REMARKS),
     **dict.fromkeys(("git_mile_next", "git_mile_claim"), _ISSUES),
-    **dict.fromkeys(("comments_relocate", "comments_move_all", "comments_review", "comments_restore"), _COMMENTS),
+    **dict.fromkeys(
+        ("comments_relocate", "comments_move_all", "comments_review", "comments_restore", "comments_undo"), _COMMENTS
+    ),
     "issue_from_comment": _COMMENTS,
 }
 """Whose words a model reads in the answers of a part, or of a tool that changes something. GitLab frames its own."""

@@ -10,7 +10,7 @@ import pytest
 from postil.comments.index.overview import Overview
 from postil.comments.operations.answers import Moved
 from postil.comments.operations.by_id import CommentsById
-from postil.comments.operations.contract import ContractTools, Deleted, Edited
+from postil.comments.operations.contract import ContractTools
 from postil.comments.operations.history import HistoryTools
 from postil.comments.operations.maintenance import MaintenanceTools
 from postil.comments.operations.prompts import CommentPrompts
@@ -18,6 +18,7 @@ from postil.comments.operations.relocate import RelocateTools
 from postil.comments.operations.resources import CommentResources
 from postil.comments.operations.review import ReviewTools
 from postil.comments.operations.transfer import TransferTools
+from postil.comments.operations.written import Deleted, Edited
 from postil.comments.part import CommentsContext
 from postil.contracts import CONTRACTS
 from postil.core.arguments.published import describe

@@ -17,7 +17,7 @@ from msgspec import Meta
 from postil.comments.model import LONGEST_TEXT
 from postil.comments.operations.answers import CommentNow
 from postil.comments.operations.by_id import Shown as ShownComment
-from postil.comments.operations.contract import Added
+from postil.comments.operations.written import Added
 from postil.core.answer import Answer
 from postil.core.failure import Conflict, InvalidArguments, NotFound
 from postil.core.operation import EVERYTHING, Operation, writes

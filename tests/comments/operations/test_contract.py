@@ -78,7 +78,7 @@ def test_deleting_a_comment_answers_the_contracts_text(comments: Comments) -> No
     added = called(comments, "add_comment", example("add_comment")[0])
     arguments, text, _ = example("delete_comment")
     deleted = called(comments, "delete_comment", {**arguments, "commentId": added.commentId})
-    assert without_ids(deleted.for_model()) == without_ids(text)
+    assert without_ids(deleted.for_contract()) == without_ids(text)
     assert called(comments, "get_file_comments", {"filePath": arguments["filePath"]}).comments == ()
 
 

@@ -31,10 +31,13 @@ def test_a_person_reviews_uncertain_comments_at_a_terminal(comments: Comments, m
     person.interactive = True
     call.enter(person)
     monkeypatch.setattr(sys, "stdin", io.StringIO("nonsense\n:2\nd\nq\n"))
+    said = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", said)
     try:
         reviewed = comments.reviewing.review()
     finally:
         call.enter(call.Call())
+    assert "Deleted from a.py; `postil comments undo c_" in said.getvalue()
     assert (reviewed.placed, reviewed.deleted, reviewed.skipped) == (1, 1, 1)
     assert [(each.text, each.line) for each in comments.listed(state="exact").comments] == [("about 3", 2)]
 

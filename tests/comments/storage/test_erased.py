@@ -72,8 +72,10 @@ def test_all_are_brought_back_and_taken_out_again(tmp_path: Path) -> None:
 def test_what_was_never_erased_cannot_be_restored(tmp_path: Path) -> None:
     comments = workspace(tmp_path, **{"a.py": CODE})
     identity = comments.add("a.py", 1, "first", "NOTE").commentId
-    with pytest.raises(CommentNotFound):
+    with pytest.raises(InvalidArguments, match="is not gone"):
         comments.maintenance.restore(identity)
+    with pytest.raises(CommentNotFound):
+        comments.maintenance.restore("c_123456789")
     with pytest.raises(InvalidArguments):
         comments.maintenance.restore()
 

@@ -157,6 +157,10 @@ class Moved(Answer, frozen=True, omit_defaults=True):
     codeNow: str = ""
     """Where the code is that it is tied to, when that is another place than it was."""
 
+    @property
+    def has_words(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+        return False
+
     def for_model(self) -> str:
         if self.did != "moved":
             where = f"{self.targetFile}:{self.targetLine}"

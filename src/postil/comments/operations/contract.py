@@ -53,11 +53,11 @@ from postil.comments.operations.validation import (
     name_tag,
     sign,
 )
+from postil.comments.operations.written import Added, Deleted, Edited
 from postil.comments.sidecar.format import detect_tag
 from postil.comments.sidecar.template import new_params
 from postil.comments.storage.store import refuse_unlisted
 from postil.core import call
-from postil.core.answer import Answer
 from postil.core.failure import InvalidArguments, NotFound
 from postil.core.group import glance
 from postil.core.operation import Spelling, destroys, reads, writes
@@ -72,54 +72,6 @@ if TYPE_CHECKING:
 QUICKLY_READ = 500
 EXPORTS = ("json", "markdown", "jsonl", "parquet", "csv", "html")
 T = TypeVar("T")
-
-
-class Added(Answer, frozen=True, omit_defaults=True):
-    """A new comment."""
-
-    commentId: str
-    ghostMarkerId: str
-    filePath: str
-    line: int
-    tag: str | None
-    anchoredTo: str
-    endLine: int = 0
-    warning: str = ""
-
-    def for_model(self) -> str:
-        tag = f"\nTag: {self.tag}" if self.tag else ""
-        warning = f"\n\n⚠️ {self.warning}" if self.warning else ""
-        lines = f"{self.line}-{self.endLine}" if self.endLine else str(self.line)
-        return (
-            f"✅ Comment added successfully\n\nComment ID: {self.commentId}\nGhost Marker ID: {self.ghostMarkerId}\n"
-            f"File: {self.filePath}:{lines}{tag}\n\n"
-            f"The comment has been anchored to {self.anchoredTo} and will track code changes.{warning}"
-        )
-
-
-class Edited(Answer, frozen=True):
-    """A comment with another text."""
-
-    commentId: str
-    filePath: str
-    updated: str
-    tag: str | None = None
-
-    def for_model(self) -> str:
-        return (
-            f"✅ Comment edited successfully\n\nComment ID: {self.commentId}\nFile: {self.filePath}\n"
-            f"Updated: {self.updated}"
-        )
-
-
-class Deleted(Answer, frozen=True):
-    """A comment that is gone."""
-
-    commentId: str
-    filePath: str
-
-    def for_model(self) -> str:
-        return f"✅ Comment deleted\n\nComment ID: {self.commentId}\nFile: {self.filePath}"
 
 
 def _advise_parsing(anchor: str) -> str:
@@ -293,13 +245,18 @@ class ContractTools:
     )
     def delete(self, commentId: Id, filePath: Annotated[str, Meta(description="Path to source file")] = "") -> Deleted:
         """Delete a comment and its associated ghost marker"""
+        from shlex import quote  # only here
+
+        from postil.comments.storage.erased import delete
 
         def change(sidecar: Sidecar) -> Deleted:
             found = find_comment(sidecar, commentId)
-            sidecar.remove(found.id)
+            delete(sidecar, found)
             return Deleted(found.id, sidecar.path)
 
-        return self._in_its_file(filePath, commentId, lambda path: self._store.change(path, change))
+        deleted = self._in_its_file(filePath, commentId, lambda path: self._store.change(path, change))
+        known = self._store.log.knows(deleted.commentId)
+        return replace(deleted, undo=f"postil comments restore {quote(deleted.commentId)}") if known else deleted
 
     @reads(
         "search_comments",

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from postil.anchor.syntax.languages import is_installed, language_of
-from postil.comments.failures import CommentNotFound
+from postil.comments.operations.restore import Restored, restore_all, restore_one, show_name, show_said
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.merge import merge_sidecars
-from postil.comments.sidecar.short_ids import is_named, is_short
 from postil.comments.storage.erased import (
     Erased,
     LostReply,
@@ -21,15 +20,13 @@ from postil.comments.storage.erased import (
     describe_reply,
     find_erased,
     find_erased_replies,
-    put_back,
-    put_back_reply,
 )
 from postil.comments.storage.repair import Fault, find_faults
 from postil.comments.storage.store import SUFFIX
 from postil.comments.storage.write_log import Written
 from postil.core import limits
 from postil.core.answer import Answer
-from postil.core.failure import Failure, InvalidArguments, NotFound, StorageFailed
+from postil.core.failure import Failure, NotFound, StorageFailed
 from postil.core.group import Finding, check
 from postil.core.operation import reads, writes
 from postil.workspace.disk import read_whole
@@ -95,32 +92,6 @@ class Checked(Answer, frozen=True):
         return "\n".join(lines)
 
 
-class Restored(Answer, frozen=True):
-    """Comments that were written again."""
-
-    comments: tuple[Erased, ...]
-
-    def for_model(self) -> str:
-        if not self.comments:
-            return "Nothing was taken out by another program."
-        rows = [
-            f"✅ {show_name(each)} is in {each.filePath}{SUFFIX} again ({show_said(each)})" for each in self.comments
-        ]
-        undo = [] if all(each.replyTo for each in self.comments) else ["To undo it: `postil comments delete ID`"]
-        return "\n".join([*rows, *undo])
-
-
-def show_name(each: Erased) -> str:
-    """A comment by its id, a reply with the comment it is missing from."""
-    return f"reply {each.id} to {each.replyTo}" if each.replyTo else each.id
-
-
-def show_said(each: Erased) -> str:
-    """Who said what, in a few words."""
-    first, _, rest = each.text.partition("\n")
-    return f"{each.author}: {first[:80]}" + ("…" if rest or len(first) > 80 else "")
-
-
 class GitSetUp(Answer, frozen=True):
     """Whether git merges comment files with Postil."""
 
@@ -178,29 +149,11 @@ class MaintenanceTools:
     )
     def restore(
         self,
-        commentId: Annotated[str, Meta(description="The comment, as `comments check` names it")] = "",
+        commentId: Annotated[str, Meta(description="The comment, as `delete` or `comments check` named it")] = "",
         all: Annotated[bool, Meta(description="All that another program took out")] = False,
     ) -> Restored:
-        """Bring back comments that another program took out of their files, as an editor with an old copy does"""
-        if not commentId and not all:
-            raise InvalidArguments(
-                "No comment is named", advice="Give an id of `postil comments check`, or --all", path="commentId"
-            )
-        found, replies = self._find_erased(), find_erased_replies(self._context.store)
-        if not all and commentId in replies:
-            found, replies = {}, {commentId: replies[commentId]}
-        elif not all:
-            replies = {}
-            named = [name for name in found if name == commentId or (is_short(commentId) and is_named(name, commentId))]
-            if len(named) != 1:
-                raise CommentNotFound("", commentId)
-            found = {named[0]: found[named[0]]}
-        for each in found.values():
-            put_back(self._context.store, each)
-        for name, reply in replies.items():
-            put_back_reply(self._context.store, name, reply)
-        told = [describe_reply(name, reply) for name, reply in replies.items()]
-        return Restored((*map(describe, found.values()), *told))
+        """Bring back a deleted comment, or those that another program took out of their files"""
+        return restore_all(self._context) if all else restore_one(self._context, commentId)
 
     def _find_lies(self, *, fix: bool) -> list[Fault]:
         overview = self._context.overview

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from postil.comments.failures import CommentNotFound
 from postil.comments.model import Located
 from postil.comments.operations.answers import CommentNow, Moved, comment_now, show_line
+from postil.comments.operations.restore import Restored, restore_one
 from postil.comments.operations.validation import Id, Where
 from postil.comments.search.filters import file_matches
 from postil.core import call
@@ -146,10 +148,14 @@ class RelocateTools:
         moved, left = self._context.moves.move_all(typed(file), typed(target))
         return MovedAll(tuple(moved), tuple(comment_now(each) for each in left))
 
-    @writes("comments_undo", title="Undo a move", shell="comments undo", positional=("commentId",))
-    def undo(self, commentId: Id) -> Moved:
-        """Take a comment back to where it was before its last move"""
-        back = replace(self._context.moves.undo(self._context.find(commentId)), did="taken back")
+    @writes("comments_undo", title="Undo a move or deletion", shell="comments undo", positional=("commentId",))
+    def undo(self, commentId: Id) -> Moved | Restored:
+        """Undo a comment's last move, or its deletion"""
+        try:
+            each = self._context.find(commentId)
+        except CommentNotFound:
+            return restore_one(self._context, commentId)
+        back = replace(self._context.moves.undo(each), did="taken back")
         place = self._context.find(commentId).place
         if place.state == "orphaned":
             return replace(back, codeNow="gone")

@@ -159,33 +159,33 @@ class ReviewTools:
                 _say(f"{harmless(fault.text())}\n")
                 continue
             if where:
-                _say(f"{did.capitalize()} at {harmless(where)}; `postil comments undo {each.id}` undoes it\n")
+                _say(f"{did.capitalize()}{harmless(where)}; `postil comments undo {each.id}` undoes it\n")
             return did
 
     def _carry_out(self, each: CommentNow, decision: Decision) -> tuple[Done, str]:
-        """Returns what was done, and of a comment that went somewhere the place."""
+        """Returns what was done, and of what can be undone a phrase that says where it is now."""
         if decision.did == "skip":
             return "skipped", ""
         if decision.did == "resolve":
             self._by_id.resolve(each.id)
             return "resolved", ""
         if decision.did == "delete":
-            self._contract.delete(each.id, each.filePath)
-            return "deleted", ""
+            deleted = self._contract.delete(each.id, each.filePath)
+            return "deleted", f" from {deleted.filePath}" if deleted.undo else ""
         if decision.did == "keep":
             self._contract.move(each.id)
             return "placed", ""
         if decision.place:
             place = decision.place
             self._context.moves.move(each.filePath, place.path, each.id, place.line, place.endLine)
-            return "placed", f"{place.path}:{place.line}"
+            return "placed", f" at {place.path}:{place.line}"
         file = self._context.tree.typed(decision.file) or each.filePath
         last = len(self._context.tree.source_with_line(file, decision.line).lines)
         marker = self._context.find(each.id).marker
         more = max(marker.endLine - marker.line, 0) if marker else 0  # as many lines as it spoke of
         end = min(decision.line + more, last) if more else 0
         self._context.moves.move(each.filePath, file, each.id, decision.line, end)
-        return "placed", f"{file}:{decision.line}"
+        return "placed", f" at {file}:{decision.line}"
 
 
 def _show_options(each: CommentNow) -> str:

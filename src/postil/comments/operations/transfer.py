@@ -10,8 +10,9 @@ from msgspec import Meta
 from postil.comments.clock import new_id, now
 from postil.comments.failures import SourceNotParsed
 from postil.comments.model import Addition
-from postil.comments.operations.contract import Added, ContractTools
+from postil.comments.operations.contract import ContractTools
 from postil.comments.operations.validation import sign
+from postil.comments.operations.written import Added
 from postil.comments.source_tree import Source, decode
 from postil.comments.transfer.inline import extract_inline, insert_inline, takes_comments
 from postil.comments.transfer.read_export import Record, is_document, make_comment, make_record_marker, read_records

@@ -1,14 +1,15 @@
-"""Comments and replies that we wrote and another program took out of their file: an editor with an old copy in memory.
+"""Comments and replies that we wrote and that are gone: another program took them out, or they were deleted here.
 
-What git did (a checkout, a pull, a commit) is not told: then the sidecar is what the last commit holds, or the comment
-is in a commit of another branch or an earlier one, and not in the last. So a comment counts as erased while its sidecar
-is there, differs from the last commit, no file of the workspace holds it, and no commit but the last has it.
+An editor with an old copy in memory takes out what was written meanwhile. What git did (a checkout, a pull, a commit)
+is not told: then the sidecar is what the last commit holds, or the comment is in a commit of another branch or an
+earlier one, and not in the last. So a comment counts as erased while its sidecar is there, differs from the last
+commit, no file of the workspace holds it, and no commit but the last has it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from typing import cast
+from typing import TypeAlias, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 from postil.comments.failures import CommentNotFound
 from postil.comments.git.blame import list_committed_blobs, read_at
 from postil.comments.git.objects import read_objects
+from postil.comments.model import Comment
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.storage.store import SUFFIX, Store
@@ -48,15 +50,45 @@ class LostReply(Struct, frozen=True):
     at: str
 
 
-def find_erased(store: Store, find_held: Callable[[Collection[str]], Collection[str]]) -> dict[str, Written]:
-    """Returns the comments that we wrote last and nobody holds, by id; `find_held` tells which of some ids are held."""
+FindHeld: TypeAlias = Callable[[Collection[str]], Collection[str]]
+"""Tells which of some ids a file of the workspace holds."""
+
+
+def delete(sidecar: Sidecar, comment: Comment) -> None:
+    """Take a comment out of its file, and note what it was: `find_deleted` knows it as long as the log does."""
+    marker = sidecar.marker_of(comment)
+    sidecar.steps.append(
+        (comment.id, sidecar.raw_comment(comment.id), sidecar.raw_marker(marker.id) if marker else None)
+    )
+    sidecar.remove(comment.id)
+
+
+def find_deleted(store: Store, find_held: FindHeld) -> dict[str, Written]:
+    """Returns the comments that were deleted here, as they were, by id, the last one last."""
+    _, deleted = _read_log(store)
+    held = find_held(deleted)
+    return {name: each for name, each in deleted.items() if name not in held}
+
+
+def _read_log(store: Store) -> tuple[dict[str, dict[str, Written]], dict[str, Written]]:
+    """Returns what we wrote last of each comment, by file, and what was deleted, as it was."""
     by_comment: dict[str, dict[str, Written]] = {}
+    deleted: dict[str, Written] = {}
     for each in store.log.list_written():
         places = by_comment.setdefault(each.id, {})
         before = places.pop(each.path, None)
+        deleted.pop(each.id, None)
         if each.comment is not None:
             marker = each.marker or (before.marker if before else None)
             places[each.path] = replace(each, marker=marker)
+        elif before and not places:  # else it was moved to another file, where it was written first
+            deleted[each.id] = replace(before, at=each.at)
+    return by_comment, deleted
+
+
+def find_erased(store: Store, find_held: FindHeld) -> dict[str, Written]:
+    """Returns the comments that we wrote last and nobody holds, by id."""
+    by_comment, _ = _read_log(store)
     lost = {name: next(reversed(places.values())) for name, places in by_comment.items() if places}
     held = find_held(lost)
     lost = {name: each for name, each in lost.items() if name not in held}

@@ -71,9 +71,18 @@ class WriteLog:
             atomic_write(folder, RelativePath(f"{name}.old"), data)
             os.truncate(self._path, 0)
 
+    def knows(self, comment: str) -> bool:
+        """Returns whether it holds what a comment said."""
+        wanted = b'"id":%s,"comment":{' % _encode(comment)
+        return any(wanted in (read_regular(name, 2 * LARGEST) or b"") for name in self._names)
+
+    @property
+    def _names(self) -> tuple[str, str]:
+        return f"{self._path}.old", self._path
+
     def list_written(self) -> Iterator[Written]:
         """Yields what was written, oldest first. A line that a dying process left half is passed over."""
-        for name in (f"{self._path}.old", self._path):
+        for name in self._names:
             for row in (read_regular(name, 2 * LARGEST) or b"").split(b"\n"):
                 with suppress(msgspec.DecodeError, UnicodeDecodeError):
                     if row:
