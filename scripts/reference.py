@@ -6,12 +6,13 @@ docs/errors.md, the methods of the GitLab clients and the picture of the README.
 
 import sys
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from postil.app import PARTS, describe_part, group_class
-from postil.core.arguments.schema import result_schema
+from postil.core.answer import Answer
 from postil.core.arguments.short_flags import LETTERS, SECOND
 from postil.core.catalogue import Catalogue, OperationEntry
 from postil.core.operation import signature_types
@@ -140,7 +141,7 @@ def operation(entry: OperationEntry, others: list[OperationEntry]) -> list[str]:
         lines += ["Older names: " + ", ".join(f"`{name}`" for name in entry.aliases) + ".", ""]
     if entry.shell or others:
         lines += ["```sh", *([command(entry, fields, required)] if entry.shell else [])]
-        lines += [f"{spoken(other)} …" for other in others]
+        lines += [command(other, *list_fields(other)) for other in others]
         lines += ["```", ""]
     if fields:
         lines += ["| argument | type | | |", "|---|---|---|---|"]
@@ -149,17 +150,42 @@ def operation(entry: OperationEntry, others: list[OperationEntry]) -> list[str]:
             note = "required" if name in required else "" if name in published else "shell only"
             lines.append(f"| `{name}` | {kind(field)} | {note} | {about} |")
         lines.append("")
-    keys = answered_keys(entry)
-    if keys:
-        lines += ["Answers: " + ", ".join(f"`{key}`" for key in keys) + ".", ""]
+    shapes = answered_shapes(entry)
+    if shapes:
+        lines += [f"Answers: {'; or '.join(shapes)}.", ""]
     return lines
 
 
-def answered_keys(entry: OperationEntry) -> list[str]:
-    """What a program gets: the top-level keys of the result, in a direct call and with `--json`."""
+def list_fields(entry: OperationEntry) -> tuple[dict[str, Any], set[str]]:
+    """The arguments of a command, and which of them must be given."""
+    schema: dict[str, Any] = msgspec.json.decode(entry.command_schema)
+    return schema.get("properties", {}), set(schema.get("required", ()))
+
+
+def answered_shapes(entry: OperationEntry) -> list[str]:
+    """What a program gets: the top-level keys of each kind of result, in a direct call and with `--json`."""
     _, result = signature_types(getattr(group_class(entry.part, entry.group), entry.attribute))
-    schema = result_schema(result)
-    return list(schema["properties"]) if schema is not None else []
+    return list(dict.fromkeys(shape for kind in plain_kinds(result) if (shape := list_keys(kind))))
+
+
+def plain_kinds(result: object) -> list[object]:
+    """The types of what programs get: an answer may have another one than itself for them."""
+    if isinstance(result, UnionType):
+        return [kind for each in get_args(result) for kind in plain_kinds(each)]
+    if isinstance(result, type) and issubclass(result, Answer) and result.plain is not Answer.plain:
+        said = get_type_hints(result.plain)["return"]
+        return [result] if said is object else plain_kinds(said)
+    return [result]
+
+
+def list_keys(kind: object) -> str:
+    """The keys of a result; nothing where it has none."""
+    if get_origin(kind) is list:
+        inside = list_keys(get_args(kind)[0])
+        return f"a list, each with {inside}" if inside else ""
+    if not isinstance(kind, type) or not issubclass(kind, msgspec.Struct):
+        return ""
+    return ", ".join(f"`{field.encode_name}`" for field in msgspec.structs.fields(kind))
 
 
 def command(entry: OperationEntry, fields: dict[str, Any], required: set[str]) -> str:

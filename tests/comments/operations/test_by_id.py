@@ -144,3 +144,8 @@ def test_a_tag_may_be_typed_in_small_letters(comments: Comments) -> None:
     assert comments.show(identity).comment.tag == "FIXME"
     with pytest.raises(InvalidArguments, match="unknown tag 'LATER'"):
         comments.listed(tag="later")
+
+
+def test_the_past_has_no_changed_lines(comments: Comments) -> None:
+    with pytest.raises(InvalidArguments, match="do not go together"):
+        comments.listed(revision="HEAD", changed="HEAD")

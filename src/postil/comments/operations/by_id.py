@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Meta, to_builtins
+from msgspec import Meta, Struct, to_builtins
 from msgspec.json import encode
 
 from postil.comments.clock import new_id, now
@@ -26,6 +26,7 @@ from postil.comments.operations.validation import (
 from postil.comments.search.filters import Conditions, is_glob
 from postil.core import call
 from postil.core.answer import Answer
+from postil.core.failure import InvalidArguments
 from postil.core.group import MOST_OFFERED, completer
 from postil.core.operation import Spelling, reads, writes
 from postil.workspace.paths import RelativePath
@@ -39,6 +40,23 @@ if TYPE_CHECKING:
 
 LISTED = "IN (SELECT value FROM json_each(?))"
 NO_NAMES: Mapping[str, str] = {}
+
+
+class PlainList(Struct, frozen=True):
+    """Comments, as programs get them."""
+
+    comments: tuple[CommentNow, ...]
+    total: int
+    damaged: tuple[Damage, ...]
+
+
+class PlainListAt(Struct, frozen=True, omit_defaults=True):
+    """The comments of a revision, as programs get them."""
+
+    revision: str
+    comments: tuple[CommentNow, ...]
+    later: tuple[CommentNow, ...]
+    damaged: tuple[Damage, ...] = ()
 
 
 class Listed(Answer, frozen=True):
@@ -61,8 +79,8 @@ class Listed(Answer, frozen=True):
     def for_person(self) -> str:
         return self._join([show_row(each, self.names.get(each.id, each.id)) for each in self.comments], "--limit")
 
-    def plain(self) -> object:
-        return {"comments": self.comments, "total": self.total, "damaged": self.damaged}
+    def plain(self) -> PlainList | PlainListAt:
+        return PlainList(self.comments, self.total, self.damaged)
 
     def _join(self, rows: list[str], argument: str) -> str:
         lines = rows or ["No comments."]
@@ -88,9 +106,8 @@ class ListedAt(Listed, frozen=True):
     def for_person(self) -> str:
         return self.for_model()
 
-    def plain(self) -> object:
-        damaged = {"damaged": self.damaged} if self.damaged else {}
-        return {"revision": self.revision, "comments": self.comments, "later": self.later, **damaged}
+    def plain(self) -> PlainListAt:
+        return PlainListAt(self.revision, self.comments, self.later, self.damaged)
 
 
 class Shown(Answer, frozen=True, omit_defaults=True):
@@ -180,7 +197,7 @@ class CommentsById:
         spellings=(
             Spelling(
                 "comments at",
-                {},
+                {"changed": ""},
                 "List the comments a revision held, in the places they had in its code; and where present ones were "
                 "then",
                 positional=("revision", "file"),
@@ -205,6 +222,12 @@ class CommentsById:
         ] = "",
     ) -> Listed:
         """List comments in their places: by file, tag, author, state of the code, or status; now or at a revision"""
+        if revision and changed:
+            raise InvalidArguments(
+                "The past has no changed lines: revision and changed do not go together",
+                advice="Give one of them",
+                path="changed",
+            )
         tag = name_tag(tag)
         file = self._tree.where(file)
         conditions = Conditions(
