@@ -161,7 +161,7 @@ class Comments:
         self.listed, self.show = self.by_id.list_comments, self.by_id.show
         self.reply, self.resolve = self.by_id.reply, self.by_id.resolve
         self.relocate, self.move_all = self.relocating.relocate, self.relocating.move_all
-        self.undo, self.blame = self.relocating.undo, self.history.blame
+        self.blame = self.history.blame
 
     def edit(self, path: str, comment: str, text: str) -> Edited:
         """As the contract has it."""
@@ -174,6 +174,12 @@ class Comments:
     def move(self, source: str, target: str, comment: str, line: int) -> Moved:
         """As the contract has it."""
         return self.contract.move(comment, target, line, sourceFile=source)
+
+    def undo(self, comment: str) -> Moved:
+        """Take a comment back to where it was."""
+        made = self.relocating.undo(comment)
+        assert isinstance(made, Moved)
+        return made
 
     @property
     def overview(self) -> Overview:

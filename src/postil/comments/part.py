@@ -122,7 +122,8 @@ class CommentsContext:
 
     def name_anchor(self, each: CommentNow) -> CommentNow:
         """Returns a comment whose code is in another file with what it is in there; its marker names what it was in."""
-        source = self.tree.source_or_none(RelativePath(each.movedTo)) if each.movedTo else None
+        there = each.movedTo if each.state != "orphaned" else ""
+        source = self.tree.source_or_none(RelativePath(there)) if there else None
         if source is None:
             return each
         from postil.anchor.syntax.languages import language_of  # only where code went to another file

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from postil.comments.operations.views import ViewTools
 from postil.core.failure import NotFound
+from tests.comments.shop import CODE, add_at
 from tests.comments.workspaces import FUNCTIONS, Comments, commit, root_of, sidecar, split, workspace, write
 
 
@@ -62,3 +64,53 @@ def test_a_comment_can_be_changed_by_the_file_its_code_is_in(comments: Comments)
     assert [each.id for each in comments.listed().comments] == [ids[0]]
     with pytest.raises(NotFound):
         comments.edit("b.py", ids[1], "gone")
+
+
+def test_what_lost_its_code_goes_along_when_its_file_is_renamed(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"shop.py": CODE})
+    lost, stays = add_at(comments, "return price / ", "why no rounding?"), add_at(comments, "self.items.append", "here")
+    commit(tmp_path, "commented")
+    (tmp_path / "shop.py").unlink()
+    begin, end = CODE.index("def net"), CODE.index("def gross")
+    write(tmp_path, "store.py", CODE[:begin] + CODE[end:])
+    commit(tmp_path, "renamed, one function deleted")
+    shown = comments.show(lost).comment
+    assert (shown.state, shown.path, shown.origin) == ("orphaned", "store.py", "was in shop.py")
+    seen = ViewTools(comments.context).view("store.py").text
+    assert "why no rounding?" in seen[seen.index("Without their code:") :]
+    assert [each.id for each in comments.reviewing.list_orphans("store.py").comments] == [lost]
+    assert {each.id for each in comments.listed("store.py").comments} == {lost, stays}
+    assert "Their code is in another file now" not in _view_of(comments, "shop.py", "why no rounding?")
+    dry = comments.relocate("store.py", dryRun=True)
+    assert {(each.commentId, each.target) for each in dry.moved} == {(lost, "store.py"), (stays, "store.py")}
+    comments.relocate()
+    assert not (tmp_path / "shop.py.comments").exists()
+    after = {each.id: each for each in comments.listed().comments}
+    assert (after[lost].filePath, after[lost].state, after[stays].filePath) == ("store.py", "orphaned", "store.py")
+    assert "return price / (1 + RATE)" in after[lost].oldText
+    commit(tmp_path, "relocated")
+    write(tmp_path, "store.py", CODE)  # and when the code comes back, it is found
+    assert comments.show(lost).comment.state in ("exact", "moved")
+    assert comments.undo(lost).targetFile == "shop.py"
+
+
+def _view_of(comments: Comments, path: str, said: str) -> str:
+    """What stands above a comment in the view of a file that is gone."""
+    text = ViewTools(comments.context).view(path).text
+    above = text[: text.index(said)]
+    return above[above.rindex(":\n") - 40 :]
+
+
+def test_what_is_uncertain_is_shown_where_it_may_belong(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"shop.py": CODE})
+    unsure = add_at(comments, "taxed = ")
+    commit(tmp_path, "commented")
+    (tmp_path / "shop.py").unlink()
+    edited = "    amount = price + tax(price)\n    return round(amount, 2)"
+    write(tmp_path, "store.py", CODE.replace("    taxed = price * (1 + RATE)\n    return round(taxed, 2)", edited))
+    commit(tmp_path, "renamed, one function edited")
+    assert comments.show(unsure).comment.state == "review"
+    seen = ViewTools(comments.context).view("store.py").text
+    assert "look here" in seen
+    assert "may be at store.py:13" in seen
+    assert [each.id for each in comments.reviewing.list_orphans("store.py").comments] == [unsure]

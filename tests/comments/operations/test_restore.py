@@ -41,7 +41,7 @@ def test_what_another_program_wrote_and_we_deleted_comes_back(tmp_path: Path) ->
     assert comments.delete("a.py", identity).undo
     assert not (tmp_path / "a.py.comments").exists()  # the last one takes its file along
     write(tmp_path, "a.py", "import os\n" + CODE)
-    undone = comments.undo(identity)
+    undone = comments.relocating.undo(identity)
     assert isinstance(undone, Restored)
     assert "edited elsewhere" in undone.for_model()
     (back,) = comments.listed().comments
@@ -92,7 +92,7 @@ def test_an_undo_is_promised_only_where_the_log_knows_the_comment(
     with pytest.raises(CommentNotFound):
         comments.maintenance.restore(identity)
     with pytest.raises(CommentNotFound):
-        comments.undo(identity)
+        comments.relocating.undo(identity)
 
 
 def test_without_a_name_it_says_what_was_deleted_last(tmp_path: Path) -> None:

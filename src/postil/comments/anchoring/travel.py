@@ -80,8 +80,8 @@ def _offer(lost: Relocation, candidates: Sequence[Candidate]) -> Relocation:
 
 
 def _say_renamed(found: Relocation, now: Version, elsewhere: Sequence[OtherFile]) -> Relocation:
-    """Returns the same; of code that is gone from a renamed file it says where the file is."""
+    """Returns the same; of code that is gone from a renamed file it says where the file is, and counts there."""
     renamed = next((each.path for each in elsewhere if each.renamed), "")
     if found.state != "orphaned" or now.text or not renamed:
         return found
-    return replace(found, reason=f"The file is now {renamed}; nothing like this code is left in it")
+    return replace(found, reason=f"The file is now {renamed}; nothing like this code is left in it", path=renamed)

@@ -14,7 +14,7 @@ from postil.comments.model import Located
 from postil.comments.operations.answers import CommentNow, Moved, comment_now, show_line
 from postil.comments.operations.restore import Restored, restore_one
 from postil.comments.operations.validation import Id, Where
-from postil.comments.search.filters import file_matches
+from postil.comments.search.filters import is_about
 from postil.core import call
 from postil.core.answer import Answer
 from postil.core.failure import InvalidArguments
@@ -111,12 +111,12 @@ class RelocateTools:
         located = [
             each
             for each in self._context.overview.everything()
-            if not wanted or any(file_matches(pattern, each.filePath) for pattern in wanted)
+            if not wanted or any(is_about(pattern, each) for pattern in wanted)
         ]
         steps: list[Step] = []
         by_file: dict[str, list[Located]] = {}
         for each in located:
-            if each.place.state in ("moved", "modified"):
+            if each.place.state in ("moved", "modified") or _is_astray(each):
                 by_file.setdefault(each.filePath, []).append(each)
         for number, (path, some) in enumerate(by_file.items()):
             call.current().check()
@@ -134,7 +134,9 @@ class RelocateTools:
             source = context.tree.source_or_none(path)
             context.store.change(path, lambda sidecar: context.reader.update_markers(sidecar, source))
         for each in some:
-            if each.place.path != path:
+            if _is_astray(each):
+                context.moves.carry(each)
+            elif each.place.path != path:
                 context.moves.follow(each)
 
     @writes("comments_move_all", shell="comments move-all", positional=("file", "target"), toolset="extra")
@@ -161,6 +163,11 @@ class RelocateTools:
             return replace(back, codeNow="gone")
         there = (place.path, place.line) == (back.targetFile, back.targetLine)
         return back if there else replace(back, codeNow=f"at {place.path}:{place.line}")
+
+
+def _is_astray(each: Located) -> bool:
+    """Whether a comment's code is gone, and its file has another name: it goes there, as it is."""
+    return each.place.state == "orphaned" and each.place.path != each.filePath and each.marker is not None
 
 
 def _make_step(each: Located) -> Step:

@@ -15,7 +15,7 @@ from postil.comments.operations.answers import CommentNow, show_line
 from postil.comments.operations.by_id import CommentsById
 from postil.comments.operations.contract import ContractTools
 from postil.comments.operations.validation import Where
-from postil.comments.search.filters import file_matches
+from postil.comments.search.filters import is_about
 from postil.core import call
 from postil.core.answer import Answer
 from postil.core.failure import Failure
@@ -100,7 +100,7 @@ class ReviewTools:
         found = [
             each
             for each in self._context.overview.where("state IN ('orphaned', 'review')")
-            if not file or file_matches(file, each.filePath)
+            if not file or is_about(file, each)
         ]
         page = found[skip:][:limit]
         return Orphaned(
@@ -127,11 +127,7 @@ class ReviewTools:
     def review(self, file: Where = "") -> Reviewed:
         """Go through uncertain, orphaned and stale comments and decide where each belongs"""
         there = self._context.tree.where(file)
-        stale = [
-            each
-            for each in self._context.overview.where("stale = 1")
-            if not there or file_matches(there, each.filePath)
-        ]
+        stale = [each for each in self._context.overview.where("stale = 1") if not there or is_about(there, each)]
         lost = (each for each in self.list_orphans(file).comments if each.status == "open")
         waiting = (*lost, *(self._context.explain(each) for each in stale if each.comment.status == "open"))
         if not call.current().interactive:
@@ -148,7 +144,7 @@ class ReviewTools:
 
     def _decide(self, each: CommentNow) -> Done | None:
         """Ask what is to become of a comment until it can be done, and do it. Returns None to end the review."""
-        here = self._context.tree.source_or_none(RelativePath(each.filePath)) is not None
+        here = self._context.tree.source_or_none(RelativePath(each.path)) is not None
         while True:
             decision = _ask(each, here=here)
             if decision.did == "quit":
@@ -179,7 +175,7 @@ class ReviewTools:
             place = decision.place
             self._context.moves.move(each.filePath, place.path, each.id, place.line, place.endLine)
             return "placed", f" at {place.path}:{place.line}"
-        file = self._context.tree.typed(decision.file) or each.filePath
+        file = self._context.tree.typed(decision.file) or each.path
         last = len(self._context.tree.source_with_line(file, decision.line).lines)
         marker = self._context.find(each.id).marker
         more = max(marker.endLine - marker.line, 0) if marker else 0  # as many lines as it spoke of

@@ -27,6 +27,7 @@ from postil.core.others.visible import harmless, styled
 from postil.workspace.disk import read_named
 
 if TYPE_CHECKING:
+    from postil.comments.model import Located
     from postil.comments.part import CommentsContext
 
 Revision: TypeAlias = Annotated[str, Meta(max_length=300, description="A commit, a branch or a tag")]
@@ -128,10 +129,11 @@ class ViewTools:
                 advice=f"Name one file; `postil comments list {path}` lists the comments of a folder",
                 path="file",
             )
+        there = [each for each in context.overview.file(path) if each.place.path == path or not source]
         found = [
             comment_now(each)
-            for each in context.overview.file(path)
-            if (each.place.path == path or not source) and (resolved or each.comment.status == "open")
+            for each in (*there, *self._list_likely(path))
+            if resolved or each.comment.status == "open"
         ]
         found.sort(key=lambda each: (each.line, each.created, each.id))
         added, removed = None, None
@@ -153,6 +155,11 @@ class ViewTools:
         if not (diff or near) and found and len(text) > LARGEST:
             brief = render_view(code, found, short, whole=False)
         return Viewed(path, tuple(found), text, brief)
+
+    def _list_likely(self, path: str) -> list[Located]:
+        """Returns the comments of other files that a person has to place, and that belong here most likely."""
+        unsure = self._context.overview.where("state = 'review' AND path != ?", path)
+        return [each for each in unsure if any(option.path == path for option in each.place.candidates[:1])]
 
     @reads("comments_diff", title="What was said since", shell="comments diff", positional=("revision",))
     def diff_comments(self, revision: Revision = "HEAD", file: Where = "") -> Since:

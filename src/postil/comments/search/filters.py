@@ -20,6 +20,7 @@ from postil.core.failure import InvalidArguments
 
 if TYPE_CHECKING:
     from postil.comments.index.overview import Overview
+    from postil.comments.model import Located
     from postil.comments.operations.answers import CommentNow
 
 LONGEST_GLOB = 1000
@@ -167,6 +168,13 @@ def file_matches(wanted: str, path: str) -> bool:
     if "/" not in wanted:
         path = path.rsplit("/", 1)[-1]
     return _compile_glob(wanted).fullmatch(path.encode("utf-8", "surrogateescape")) is not None
+
+
+def is_about(wanted: str, each: Located) -> bool:
+    """Whether a comment is kept in such a file, or its code is there now, or likeliest to be there."""
+    place = each.place
+    paths = (each.filePath, place.path, *(option.path for option in place.candidates[:1]))
+    return any(file_matches(wanted, path) for path in paths)
 
 
 @lru_cache(64)

@@ -32,7 +32,7 @@ def render_view(
     lost: list[CommentNow] = []
     left: list[CommentNow] = []
     for each in comments:
-        if each.movedTo and not lines:
+        if each.movedTo and not lines and each.state != "orphaned":
             left.append(each)  # the file went, and its code to another one
         elif each.state == "orphaned" or each.has_left or not 1 <= each.line <= len(lines):
             lost.append(each)

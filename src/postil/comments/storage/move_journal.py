@@ -8,6 +8,7 @@ comment was, so that it can be taken back.
 from __future__ import annotations
 
 import os
+from typing import cast
 
 import msgspec
 from msgspec import Struct
@@ -23,7 +24,7 @@ from postil.comments.clock import new_id, now
 from postil.comments.model import Comment, Event, Located, Marker, NewMarker, OtherFile, Place
 from postil.comments.operations.answers import Moved
 from postil.comments.operations.validation import find_comment
-from postil.comments.sidecar.document import LineTexts, Sidecar, make_plain_marker
+from postil.comments.sidecar.document import OWN_KEY, LineTexts, Sidecar, make_plain_marker
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.source_tree import Source
 from postil.comments.storage.store import Store
@@ -67,6 +68,21 @@ class Moves:
             self._take(here, found, source, Span(place.line, place.endLine), place, wrote)
         self._versions.keep(source)
 
+    def carry(self, each: Located) -> None:
+        """Take a comment whose code is gone to the file that its own became, tied to the code that it was tied to."""
+        with self._store.locked():
+            here = self._store.read(RelativePath(each.filePath))
+            found = here.comment(each.comment.id)
+            marker = here.marker_of(found) if found else None
+            if found is None or marker is None:
+                return  # somebody was faster
+            history = msgspec.to_builtins(extend_history(marker, each.place, now(), here.path, found.id))
+            raw = here.raw_marker(marker.id)
+            own = cast(JsonObject, raw.get(OWN_KEY) or {})
+            kept: JsonObject = {**raw, "id": new_id("gm_"), "commentIds": [found.id]}
+            kept[OWN_KEY] = {**own, "history": history}
+            move_raw(self._store, here, RelativePath(each.place.path), {**here.raw_comment(found.id)}, kept)
+
     def move_all(self, origin: str, target: str) -> tuple[list[Moved], list[Located]]:
         """Take every comment of a file whose code is in another one there, and answer those that stay."""
         path = self._tree.path(origin)
@@ -74,7 +90,7 @@ class Moves:
         sidecar = self._store.read(path)
         # As if the file were gone: code that is in both files is looked for in the target, too.
         there = self._reader.locate(sidecar, None, [OtherFile(source.path, source.text, renamed=True)])
-        found = [each for each in there if each.place.path == source.path != path]
+        found = [each for each in there if each.place.path == source.path != path and each.place.state != "orphaned"]
         for each in found:
             self.follow(each)
         moved = [
@@ -166,14 +182,19 @@ def move(store: Store, source: Sidecar, target_path: RelativePath, comment: str,
     moved.pop("endLine", None)
     if marker.endLine:
         moved["endLine"] = marker.endLine
-    new: JsonObject = msgspec.to_builtins(replace(marker, commentIds=(comment,)))
+    move_raw(store, source, target_path, moved, msgspec.to_builtins(replace(marker, commentIds=(comment,))))
+
+
+def move_raw(store: Store, source: Sidecar, target_path: RelativePath, moved: JsonObject, marker: JsonObject) -> None:
+    """Put a comment as it is given under another marker, as `move` does."""
+    comment = str(moved["id"])
     if source.path == target_path:
         source.remove(comment)
-        source.add(moved, new)
+        source.add(moved, marker)
         store.write(source)
         return
     target = store.read(target_path)
-    target.add(moved, new)
+    target.add(moved, marker)
     store.refuse_unknown(source)
     _note(store, Journal(comment, source.path, target.path))
     store.write(target)
