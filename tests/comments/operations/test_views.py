@@ -265,3 +265,13 @@ def test_what_was_said_since_is_told_where_its_code_is_now(comments: Comments) -
     comments.add("a.py", 6, "about six", "NOTE")
     write(root, "a.py", "# one more\n" + CODE)
     assert [(each.what, each.line) for each in views(comments).diff_comments("HEAD").steps] == [("said", 7)]
+
+
+def test_the_diff_of_a_renamed_file_shows_what_was_edited(comments: Comments, tmp_path: Path) -> None:
+    (tmp_path / "b.py").unlink()
+    commit(tmp_path, "one file")
+    git(tmp_path, "mv", "a.py", "c.py")
+    write(tmp_path, "c.py", CODE.replace("state + 7", "state + 70"))
+    commit(tmp_path, "renamed and edited")
+    rows = views(comments).view("c.py", diff="HEAD~1").text.split("\n")
+    assert [row.split(" ", 1)[1].strip() for row in rows if " + " in row[:6]] == ["+     return state + 70"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from postil.comments.show.changed_lines import find_base, list_changed_lines, parse_diff
+from postil.comments.show.changed_lines import find_base, find_changed, list_changed_lines, parse_diff
 from postil.comments.source_tree import SourceTree
 from postil.core.failure import NotFound
 from tests.comments.workspaces import commit, workspace, write
@@ -129,6 +129,8 @@ def test_what_changed_in_a_submodule_is_told_with_its_folder(
     commit(root / "sub", "in the submodule")
     commit(root, "its new commit")
     assert set(list_changed_lines(tree, "HEAD~1")) == {"sub/lib.py"}
+    one = find_changed(tree, "HEAD~1", "sub/lib.py")
+    assert one == list_changed_lines(tree, "HEAD~1")["sub/lib.py"]
     assert list_changed_lines(tree, "HEAD") == {}
 
 
@@ -182,3 +184,24 @@ def test_names_of_other_bytes_than_text_are_left_out(tree: SourceTree) -> None:
     assert set(list_changed_lines(tree, "HEAD")) == {"a.py"}
     git(Path(tree.root), "add", "-A")
     assert set(list_changed_lines(tree, "HEAD")) == {"a.py"}
+
+
+def test_one_file_that_was_renamed_has_changed_where_it_was_edited(tree: SourceTree) -> None:
+    root = Path(tree.root)
+    (root / "gone.py").unlink()
+    (root / "ä b.py").unlink()  # else git may take either for the new one
+    commit(root, "one file")
+    git(root, "mv", "a.py", "ü [1].py")
+    write(root, "ü [1].py", CODE.replace("value_7 = 7", "value_7 = 70"))
+    for base in (commit(root, "renamed and edited") + "~1", "HEAD~1"):
+        found = find_changed(tree, base, "ü [1].py")
+        assert found is not None
+        assert [*found.ranges] == [range(7, 8)]
+        assert found.removed == {7: ("value_7 = 7",)}
+    assert find_changed(tree, "HEAD", "ü [1].py") is None
+    git(root, "mv", "ü [1].py", "again.py")
+    staged = find_changed(tree, "HEAD~1", "again.py")
+    assert staged is not None
+    assert [*staged.ranges] == [range(7, 8)]
+    write(root, "new.py", "something = 'else'\n")
+    assert find_changed(tree, "HEAD", "new.py") is not None

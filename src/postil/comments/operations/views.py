@@ -138,10 +138,9 @@ class ViewTools:
         found.sort(key=lambda each: (each.line, each.created, each.id))
         added, removed = None, None
         if diff:
-            from postil.comments.show.changed_lines import find_base, list_changed_lines
+            from postil.comments.show.changed_lines import find_base, find_changed
 
-            base = find_base(context.tree, diff)
-            changed = list_changed_lines(context.tree, base, (path,)).get(path)
+            changed = find_changed(context.tree, find_base(context.tree, diff), path)
             lines = len(source.lines) if source else 0
             ranges = changed.ranges if changed else ()
             added = frozenset(line for each in ranges for line in range(each.start, min(each.stop, lines + 1)))

@@ -51,16 +51,37 @@ def find_base(tree: SourceTree, revision: str) -> str:
     return merged or commit.id
 
 
-def list_changed_lines(tree: SourceTree, commit: str, files: Sequence[str] = ()) -> dict[str, Changed]:
+def find_changed(tree: SourceTree, commit: str, path: str) -> Changed | None:
+    """Returns what is new in one file since a commit, under the name that it had there; None if nothing is."""
+    before = _find_old_name(tree.root, commit, path)
+    found = _list_changed(tree.root, commit, (path, before) if before else (path,)).get(path)
+    return found or (list_changed_lines(tree, commit).get(path) if _has_submodules(tree) else None)
+
+
+def _find_old_name(root: str, commit: str, path: str) -> str:
+    """Returns what git says that a file was called at a commit; nothing where it has its name, or is new."""
+    if try_git(root, "cat-file", "-e", f"{commit}:{path}").status == 0:
+        return ""
+    shape = ("--name-status", "-z", "-M", "--diff-filter=R", "--ignore-submodules=all", "--no-ext-diff")
+    fields = run_git(root, "diff", *shape, commit, "--").decode("utf-8", "surrogateescape").split("\0")
+    renamed = dict(zip(fields[2::3], fields[1::3], strict=False))
+    return renamed.get(path, "")
+
+
+def list_changed_lines(tree: SourceTree, commit: str) -> dict[str, Changed]:
     """Returns for each file that differs from a commit what is new in it; for one that went, what it was.
 
     Those in submodules are compared with the commit of the submodule that the commit names.
     """
-    found = _list_changed(tree.root, commit, files)
-    if not files and os.path.lexists(os.path.join(tree.root, ".gitmodules")):
+    found = _list_changed(tree.root, commit, ())
+    if _has_submodules(tree):
         for folder, inside, old in _list_submodules(tree.root, commit):
             found |= {f"{folder}/{path}": each for path, each in _list_changed(inside, old, ()).items()}
     return {path: each for path, each in found.items() if is_text(path)}
+
+
+def _has_submodules(tree: SourceTree) -> bool:
+    return os.path.lexists(os.path.join(tree.root, ".gitmodules"))
 
 
 def _list_submodules(root: str, commit: str) -> Iterator[tuple[str, str, str]]:
