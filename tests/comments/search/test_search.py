@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from tests.comments.workspaces import Comments, workspace
+from postil.comments.search import text_file
+from postil.core.failure import InvalidArguments
+from tests.comments.workspaces import Comments, root_of, sidecar, workspace, write
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 
@@ -49,3 +52,63 @@ def test_comments_are_found_newest_first_whether_few_or_most_match(tmp_path: Pat
     assert (found.totalResults, [each.id for each in found.comments]) == (40, sorted(made, reverse=True)[:5])
     assert comments.search("text 7").totalResults == 1
     assert comments.search("text 1").totalResults == 11
+
+
+def test_a_comment_is_found_by_its_replies_and_the_answer_says_so(comments: Comments) -> None:
+    asked = comments.add("a.py", 1, "Why so slow?", "QUESTION", "ann").commentId
+    plain = comments.add("a.py", 2, "the cache of redis", "NOTE", "ann").commentId
+    reply = comments.reply(asked, "Because the redis cache\nis cold", author="bob").replyId
+    comments.reply(plain, "redis it is", author="bob")
+    comments.reply(asked, "I see", author="ann")
+    found = comments.search("redis")
+    assert (found.totalResults, {each.id for each in found.comments}) == (2, {asked, plain})
+    assert found.inReplies == {asked: (reply,)}
+    assert '↳ in a reply of bob: "Because the redis cache\n     is cold"' in str(found.for_model())
+    assert "redis it is" not in str(found.for_model()), "the comment says it itself"
+    assert "inReplies" not in msgspec.to_builtins(comments.search("slow"))
+    assert comments.search("cold$", author="ann").totalResults == 1
+    assert comments.search("cache\nI see").totalResults == 0, "no match reaches from one reply into the next"
+    assert comments.search("redis", replies=False).totalResults == 1
+    assert comments.search("redis", limit=1).totalResults == 2
+
+
+def test_replies_that_change_and_go_are_not_found_any_more(comments: Comments) -> None:
+    root = root_of(comments)
+    identity = comments.add("a.py", 3, "Why?", "QUESTION").commentId
+    comments.reply(identity, "first answer")
+    assert comments.search("answer").totalResults == 1
+    write(root, "a.py", "import os\n" + CODE)  # it moves, and keeps its replies
+    assert comments.search("first answer").totalResults == 1
+    write(root, "a.py.comments", sidecar(root, "a.py").replace(b"first answer", b"other words"))
+    assert comments.search("answer").totalResults == 0
+    assert comments.search("other words").totalResults == 1
+    comments.delete("a.py", identity)
+    assert comments.search("other words").totalResults == 0
+
+
+def test_many_replies_are_searched_by_every_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_file, "MOST_LOOSE", 3)
+    comments = workspace(tmp_path, **{"a.py": CODE})
+    made = [comments.add("a.py", n + 1, f"text {n}", "NOTE").commentId for n in range(8)]
+    for number, each in enumerate(made):
+        comments.reply(each, f"answer {number}")
+        comments.reply(each, f"again {number}")
+    assert comments.search("answer").totalResults == 8
+    assert list(Path(comments.tree.folder).glob("comments-*-replies.*.texts"))
+    other = Comments(str(tmp_path))
+    assert other.search("answer 3|text 5|again [67]").totalResults == 4
+    for each in made[:6]:
+        comments.delete("a.py", each)
+    for some in (comments, other, Comments(str(tmp_path))):
+        assert (some.search("again").totalResults, some.search("text").totalResults) == (2, 2)
+
+
+def test_the_contracts_own_server_searches_the_texts_alone(comments: Comments) -> None:
+    identity = comments.add("a.py", 1, "Why?", "QUESTION").commentId
+    comments.reply(identity, "because")
+    operation = comments.face().operation("search_comments")
+    assert operation.run(**operation.decode({"query": "because"})).totalResults == 0
+    with pytest.raises(InvalidArguments, match="unknown field `replies`"):
+        operation.decode({"query": "because", "replies": True})
+    united = comments.registry().operation("search_comments")
+    assert united.run(**united.decode({"query": "because"})).totalResults == 1

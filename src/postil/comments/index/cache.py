@@ -23,14 +23,14 @@ from msgspec.structs import astuple
 
 from postil.comments.model import Located
 from postil.comments.search.patterns import Pattern
+from postil.comments.search.text_file import REPLIES, Hits, TextFile
 from postil.comments.search.text_file import TABLES as TEXT_TABLES
-from postil.comments.search.text_file import Hits, TextFile
 from postil.comments.sidecar.format import format_time, parse_time
 from postil.comments.source_tree import SourceTree
 from postil.workspace.disk import open_regular
 
 T = TypeVar("T")
-LAYOUT = 8
+LAYOUT = 9
 PAGE = 2000
 FEW = 20_000
 """So many comments are looked up one by one; more of them are found by reading through the table."""
@@ -43,6 +43,8 @@ CREATE TABLE IF NOT EXISTS note (
     created TEXT NOT NULL, tag TEXT, author TEXT NOT NULL, ai INTEGER NOT NULL, state TEXT NOT NULL,
     status TEXT NOT NULL, now_path TEXT NOT NULL, stale INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS body (seq INTEGER PRIMARY KEY, text TEXT NOT NULL, body BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS reply (number INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER NOT NULL, text TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS reply_seq ON reply (seq);
 CREATE INDEX IF NOT EXISTS note_path ON note (path, place);
 CREATE INDEX IF NOT EXISTS note_id ON note (id);
 CREATE INDEX IF NOT EXISTS note_state ON note (state, now_path);
@@ -53,7 +55,9 @@ CREATE TABLE IF NOT EXISTS looked (one INTEGER PRIMARY KEY, walk TEXT NOT NULL, 
 CREATE TABLE IF NOT EXISTS hidden (seq INTEGER PRIMARY KEY, home TEXT NOT NULL);
 CREATE TRIGGER IF NOT EXISTS note_gone AFTER DELETE ON note BEGIN
     DELETE FROM body WHERE seq = old.seq; DELETE FROM hidden WHERE seq = old.seq;
-    INSERT INTO gone (seq) VALUES (old.seq); END;
+    DELETE FROM reply WHERE seq = old.seq; INSERT INTO gone (seq) VALUES (old.seq); END;
+CREATE TRIGGER IF NOT EXISTS reply_gone_too AFTER DELETE ON reply BEGIN
+    INSERT INTO reply_gone (seq) VALUES (old.number); END;
 """
 _COLUMNS = ("path", "place", "id", "created", "tag", "author", "ai", "state", "status", "now_path", "stale")
 INSERT = f"INSERT INTO note ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - names
@@ -62,6 +66,8 @@ _FIXED = _COLUMNS.index("state")
 _MOVE = f"UPDATE note SET {', '.join(f'{name} = ?' for name in _COLUMNS[_FIXED:])} WHERE seq = ?"  # noqa: S608 - names
 """What a comment gets whose code moved: the other columns have indexes, too, and each would be written."""
 _NOTES = f"SELECT id, text, seq, body, {', '.join(_COLUMNS)} FROM note JOIN body USING (seq) WHERE path = ?"  # noqa: S608
+_REPLIES = "SELECT seq, text FROM reply WHERE seq IN (SELECT seq FROM note WHERE path = ?) ORDER BY number"
+_EVERY = ("note", "body", "reply", "file", "gone", "corpus", "reply_gone", "reply_corpus", "hidden", "looked")
 _BODIES = "SELECT body FROM note JOIN body USING (seq)"
 SHOWN = "seq NOT IN (SELECT seq FROM hidden)"
 """A comment that another file holds as well is shown there alone: see storage/doubled.py."""
@@ -81,6 +87,11 @@ class Note(Struct, frozen=True, array_like=True):
     stale: bool
     text: str
     body: bytes
+    replies: tuple[str, ...] = ()
+
+    def row(self, path: str, place: int) -> tuple[object, ...]:
+        """Returns its columns."""
+        return path, place, *astuple(self)[: len(_COLUMNS) - 2]
 
 
 IN_FILE = "(path = ? OR (now_path != path AND now_path = ?))"
@@ -108,7 +119,8 @@ def make_note(each: Located) -> Note:
     comment, now = each.comment, each.place
     created, has_ai = _normalize_time(comment.created), comment.aiMeta is not None
     about = (comment.id, created, comment.tag, comment.author, has_ai)
-    return Note(*about, now.state, comment.status, now.path, now.stale, comment.text, _encode(each))
+    replies = tuple(reply.text for reply in comment.replies)
+    return Note(*about, now.state, comment.status, now.path, now.stale, comment.text, _encode(each), replies)
 
 
 class Index:
@@ -121,7 +133,7 @@ class Index:
         self._path = f"{base}.db"
         self._lock = threading.RLock()
         self._open: sqlite3.Connection | None = None
-        self._texts = TextFile(base)
+        self._texts, self._replies = TextFile(base), TextFile(f"{base}-replies", REPLIES)
         self.decode = msgspec.msgpack.Decoder(Located).decode
 
     def stamps(self) -> dict[str, str]:
@@ -268,10 +280,21 @@ class Index:
         with self.using() as db:
             return self._texts.search(db, pattern)
 
+    def search_replies(self, pattern: Pattern) -> set[int]:
+        """Returns the comments that have a reply which matches."""
+        with self.using() as db:
+            if not db.execute("SELECT 1 FROM reply LIMIT 1").fetchone():
+                return set()
+            numbers = self._replies.search(db, pattern).numbers()
+            asked = msgspec.json.encode(numbers).decode()
+            sentence = "SELECT seq FROM reply WHERE number IN (SELECT value FROM json_each(?))"
+            return {seq for (seq,) in db.execute(sentence, (asked,))}
+
     def catch_up(self) -> None:
         """Have the texts ready for the next search of any process."""
         with self.using() as db:
             self._texts.catch_up(db)
+            self._replies.catch_up(db)
 
     def select(self, sentence: str, values: Sequence[object] = ()) -> list[Any]:
         return self._mend(lambda: self._select(sentence, values))
@@ -320,7 +343,7 @@ class Index:
                 with suppress(OSError):
                     os.unlink(name)
             self._open = self._connect()
-            self._texts = TextFile(self._texts.base)
+            self._texts, self._replies = TextFile(self._texts.base), TextFile(self._replies.base, REPLIES)
 
     def _connect(self) -> sqlite3.Connection:
         try:
@@ -346,7 +369,7 @@ class Index:
             (layout,) = db.execute("PRAGMA user_version").fetchone()
             if layout != LAYOUT:
                 with db:
-                    for table in ("note", "body", "file", "gone", "corpus", "hidden", "looked"):
+                    for table in _EVERY:
                         db.execute(f"DROP TABLE IF EXISTS {table}")
                     db.execute(f"PRAGMA user_version={LAYOUT}")
             db.executescript(TEXT_TABLES + _TABLES)
@@ -377,11 +400,12 @@ def _replace_notes(db: sqlite3.Connection, path: str, notes: Sequence[Note]) -> 
             gone.append((seq,))  # the same comment twice, in a damaged file
         else:
             before[name, text] = seq, body, tuple(row)
+    answered = _read_replies(db, path)
     stay: list[tuple[object, ...]] = []
     moved: list[tuple[object, ...]] = []
     bodies: list[tuple[bytes, int]] = []
     for place, each in enumerate(notes):
-        row = (path, place, *astuple(each)[:-2])
+        row = each.row(path, place)
         seq, known, was = before.pop((each.id, each.text), (0, b"", ()))
         if seq:
             if row[:_FIXED] != was[:_FIXED]:
@@ -390,13 +414,36 @@ def _replace_notes(db: sqlite3.Connection, path: str, notes: Sequence[Note]) -> 
                 moved.append((*row[_FIXED:], seq))
             if each.body != known:
                 bodies.append((each.body, seq))
+                if each.replies != answered.get(seq, ()):
+                    db.execute("DELETE FROM reply WHERE seq = ?", (seq,))
+                    _insert_replies(db, seq, each)
         else:
-            number = db.execute(INSERT, row).lastrowid
-            db.execute("INSERT INTO body VALUES (?, ?, ?)", (number, each.text, each.body))
+            insert_note(db, row, each)
     db.executemany(_UPDATE, stay)
     db.executemany(_MOVE, moved)
     db.executemany("UPDATE body SET body = ? WHERE seq = ?", bodies)
     db.executemany("DELETE FROM note WHERE seq = ?", [*gone, *((seq,) for seq, _, _ in before.values())])
+
+
+def insert_note(db: sqlite3.Connection, row: Sequence[object], note: Note) -> None:
+    """Keep a comment that is new here, with its row."""
+    number = db.execute(INSERT, tuple(row)).lastrowid
+    db.execute("INSERT INTO body VALUES (?, ?, ?)", (number, note.text, note.body))
+    _insert_replies(db, number or 0, note)
+
+
+def _insert_replies(db: sqlite3.Connection, seq: int, note: Note) -> None:
+    if note.replies:
+        db.executemany("INSERT INTO reply (seq, text) VALUES (?, ?)", [(seq, text) for text in note.replies])
+
+
+def _read_replies(db: sqlite3.Connection, path: str) -> dict[int, tuple[str, ...]]:
+    """Returns the replies to a file's comments, by the comment's number."""
+    found: dict[int, tuple[str, ...]] = {}
+    if db.execute("SELECT 1 FROM reply LIMIT 1").fetchone():
+        for seq, text in db.execute(_REPLIES, (path,)):
+            found[seq] = (*found.get(seq, ()), text)
+    return found
 
 
 def _normalize_time(created: str) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from msgspec.structs import astuple
 
-from postil.comments.index.cache import INSERT, Index, Note
+from postil.comments.index.cache import Index, Note, insert_note
 
 MANY = 100
 
@@ -46,9 +45,7 @@ def join_notes(index: Index, note: Note, home: str, others: Sequence[str]) -> No
     with index.using() as db, db:
         places = db.execute("SELECT place FROM note WHERE path = ? AND id = ?", (home, note.id)).fetchall()
         db.execute("DELETE FROM note WHERE path = ? AND id = ?", (home, note.id))
-        row = (home, places[0][0] if places else 0, *astuple(note)[:-2])
-        number = db.execute(INSERT, row).lastrowid
-        db.execute("INSERT INTO body VALUES (?, ?, ?)", (number, note.text, note.body))
+        insert_note(db, note.row(home, places[0][0] if places else 0), note)
         for other in others:
             sentence = "INSERT OR REPLACE INTO hidden SELECT seq, ? FROM note WHERE path = ? AND id = ?"
             db.execute(sentence, (home, other, note.id))

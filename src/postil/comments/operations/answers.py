@@ -237,6 +237,8 @@ class Found(Answer, frozen=True):
     query: str
     filters: dict[str, str | bool | dict[str, str]]
     damaged: tuple[Damage, ...] = ()
+    inReplies: dict[str, tuple[str, ...]] | UnsetType = UNSET
+    """Of comments that were found by their replies alone, these replies."""
 
     def metadata(self) -> Mapping[str, Any]:
         return {"totalResults": self.totalResults, "query": self.query, "filters": self.filters}
@@ -253,7 +255,11 @@ class Found(Answer, frozen=True):
         one = "1 matching comment" if self.totalResults == 1 else f"{self.totalResults} matching comments"
         shown = len(self.comments)
         more = f" (showing the newest {shown})" if shown < self.totalResults else ""
-        hits = (_show_hit(number, each, named) for number, each in enumerate(self.comments, 1))
+        inside = {} if isinstance(self.inReplies, UnsetType) else self.inReplies
+        hits = (
+            _show_hit(number, each, named) + _show_found_replies(each, inside.get(each.id, ()))
+            for number, each in enumerate(self.comments, 1)
+        )
         return "\n\n".join([f"Found {one}{more}:", *hits]) + warn_damaged(self.damaged)
 
     def _warn(self, named: bool) -> str:
@@ -292,6 +298,14 @@ def _show_hit(number: int, comment: CommentNow, named: bool) -> str:
     return (
         f"{number}. 📝 {where}{tag}{name}\n"
         f'   "{indent(comment.said)}"\n   Author: {comment.author} | Created: {made}{unsure}{model}'
+    )
+
+
+def _show_found_replies(comment: CommentNow, wanted: Sequence[str]) -> str:
+    return "".join(
+        f'\n   ↳ in a reply of {reply.author}: "{indent(reply.text, 5)}"'
+        for reply in comment.replies
+        if reply.id in wanted
     )
 
 

@@ -263,7 +263,7 @@ class ContractTools:
         contract=SearchArguments,
         positional=("query",),
         tool_only=("filters",),
-        shell_only=("words",),
+        shell_only=("words", "replies"),
         spellings=(
             Spelling(
                 "comments search",
@@ -295,6 +295,7 @@ class ContractTools:
         state: AnyState | None = None,
         status: AnyStatus | None = None,
         words: Annotated[bool, Meta(description="The query holds filters, too")] = False,
+        replies: Annotated[bool, Meta(description="Replies, too")] = True,
     ) -> Found:
         """Search comments by text query with optional filters"""
         from postil.comments.search.filters import Conditions, split_filters  # brings in RE2, which only a search needs
@@ -310,7 +311,7 @@ class ContractTools:
         if words and not plain:
             query, conditions = split_filters(query, conditions, datetime.now(UTC))
         shown = to_builtins(filters or {key: value for key, value in to_builtins(conditions).items() if value})
-        return search(self._context.overview, query, conditions, limit, shown, plain=plain)
+        return search(self._context.overview, query, conditions, limit, shown, plain=plain, replies=replies)
 
     @reads("get_file_comments", shell="comments file", positional=("filePath",), thing="filePath")
     def file_comments(

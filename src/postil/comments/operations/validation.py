@@ -122,6 +122,7 @@ class SearchArguments(_Arguments, frozen=True, kw_only=True):
     query: Annotated[str, Meta(min_length=1, description="Search query (supports regex)")]
     filters: Filters | None = None
     limit: Annotated[int, Meta(le=1000, description="Max results to return")] = 100
+    replies: Annotated[bool, Meta(extra_json_schema=_UNLISTED)] = False
 
 
 class MoveArguments(_Arguments, frozen=True, kw_only=True):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from postil.comments.operations.answers import Found, comment_now
+from msgspec import UNSET
+
+from postil.comments.operations.answers import CommentNow, Found, comment_now
 from postil.comments.search.filters import Conditions
 from postil.comments.search.patterns import Pattern
 from postil.core.failure import InvalidArguments
@@ -23,13 +25,29 @@ def search(
     shown: dict[str, str | bool | dict[str, str]],
     *,
     plain: bool = False,
+    replies: bool = True,
 ) -> Found:
-    """Returns the comments that match, newest first; the total counts before the limit."""
+    """Returns the comments that match, or (`replies`) whose replies do, newest first; the total counts all."""
     if not 1 <= limit <= MOST_RESULTS:
         raise InvalidArguments(f"Invalid arguments: limit is between 1 and {MOST_RESULTS}", path="limit")
     pattern = Pattern(query, plain=plain)
     overview.refresh()
     where, values = conditions.clause(overview)
     hits = overview.index.search(pattern)
+    if replies:
+        hits = hits.with_others(overview.index.search_replies(pattern))
     total, located = overview.index.newest(hits, where, values, limit)
-    return Found(tuple(comment_now(each) for each in located), total, query, shown, overview.damaged(conditions.file))
+    found = tuple(comment_now(each) for each in located)
+    inside = {each.id: some for each in found if (some := _list_matching(pattern, each))} if replies else {}
+    return Found(found, total, query, shown, overview.damaged(conditions.file), inside or UNSET)
+
+
+def _list_matching(pattern: Pattern, each: CommentNow) -> tuple[str, ...]:
+    """Returns the replies by which a comment was found; none where it says the same itself."""
+    if not each.replies or pattern.matches(_encode(each.text)):
+        return ()
+    return tuple(reply.id for reply in each.replies if pattern.matches(_encode(reply.text)))
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The texts of all comments as one run of bytes in a file, so that even the first search of a process only searches.
+"""The texts of all comments, or all replies, as one run of bytes in a file: even a first search only searches.
 
 The cache's database says which file counts and how much of it; the rest is read from the database itself. Like it, the
 file may be lost at any time. Texts are only added: those that are gone are known by number, until it is made anew.
@@ -15,13 +15,32 @@ from contextlib import suppress
 from mmap import ACCESS_READ, mmap
 from typing import IO
 
+from msgspec import Struct
+
 from postil.comments.search.patterns import END, GAP, Letters, Pattern
 from postil.workspace.disk import open_regular
 
-TABLES = """
-CREATE TABLE IF NOT EXISTS corpus (name TEXT NOT NULL, texts INTEGER NOT NULL, bytes INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS gone (number INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER NOT NULL);
+
+class Kind(Struct, frozen=True):
+    """A kind of texts: the tables they are in, and those that say which are in the file, and which are gone."""
+
+    texts: str
+    numbers: str
+    key: str
+    state: str
+    gone: str
+
+    @property
+    def tables(self) -> str:
+        return f"""
+CREATE TABLE IF NOT EXISTS {self.state} (name TEXT NOT NULL, texts INTEGER NOT NULL, bytes INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS {self.gone} (number INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER NOT NULL);
 """
+
+
+COMMENTS = Kind("body", "note", "seq", "corpus", "gone")
+REPLIES = Kind("reply", "reply", "number", "reply_corpus", "reply_gone")
+TABLES = COMMENTS.tables + REPLIES.tables
 MOST_LOOSE = 500
 """So many texts are read from the database by every process before one of them adds them to the file."""
 _AT_ONCE = 20_000
@@ -80,28 +99,36 @@ class Matches:
 class Hits:
     """The comments whose text matches: counted without being looked at one by one."""
 
-    def __init__(self, parts: Sequence[Matches], gone: set[int], among: int) -> None:
-        self._parts, self._gone = parts, gone
+    def __init__(
+        self, parts: Sequence[Matches], gone: set[int], among: int, others: frozenset[int] = frozenset()
+    ) -> None:
+        self._parts, self._gone, self._others = parts, gone, others
         self.among = among
         """How many comments were searched."""
 
+    def with_others(self, others: Iterable[int]) -> Hits:
+        """Returns the same, and comments of which something else matches."""
+        return Hits(self._parts, self._gone, self.among, frozenset(each for each in others if each not in self))
+
     def __len__(self) -> int:
         found = sum(map(len, self._parts))
-        return found - sum(number in part for part in self._parts for number in self._gone) if found else 0
+        gone = sum(number in part for part in self._parts for number in self._gone) if found else 0
+        return found - gone + len(self._others)
 
     def __contains__(self, number: int) -> bool:
-        return number not in self._gone and any(number in part for part in self._parts)
+        return number in self._others or (number not in self._gone and any(number in part for part in self._parts))
 
     def numbers(self) -> list[int]:
         """Their numbers, in order."""
-        return [number for part in self._parts for number in part.numbers() if number not in self._gone]
+        found = [number for part in self._parts for number in part.numbers() if number not in self._gone]
+        return sorted([*found, *self._others]) if self._others else found
 
 
 class TextFile:
-    """The texts of one cache. `base` is what the names of its files begin with."""
+    """The texts of one kind in a cache. `base` is what the names of its files begin with."""
 
-    def __init__(self, base: str) -> None:
-        self.base = base
+    def __init__(self, base: str, kind: Kind = COMMENTS) -> None:
+        self.base, self._kind = base, kind
         self._name: str = ""
         self._file = Run()
         self._loose = Run()
@@ -117,12 +144,15 @@ class TextFile:
     def catch_up(self, db: sqlite3.Connection) -> None:
         """Take in the texts that came since the last time, and those that went."""
         self._open(db)
-        for number, seq in db.execute("SELECT number, seq FROM gone WHERE number > ?", (self._gone_seen,)):
+        kind = self._kind
+        gone = f"SELECT number, seq FROM {kind.gone} WHERE number > ?"  # noqa: S608 - names of ours, here and below
+        for number, seq in db.execute(gone, (self._gone_seen,)):
             self._gone_seen = number
             self._gone.add(seq)
-        (highest,) = db.execute("SELECT coalesce(max(seq), 0) FROM note").fetchone()
+        (highest,) = db.execute(f"SELECT coalesce(max({kind.key}), 0) FROM {kind.numbers}").fetchone()  # noqa: S608
         if highest > max(self._file.last, self._loose.last) or self._too_many_gone():
-            (loose,) = db.execute("SELECT count(*) FROM note WHERE seq > ?", (self._file.last,)).fetchone()
+            count = f"SELECT count(*) FROM {kind.numbers} WHERE {kind.key} > ?"  # noqa: S608
+            (loose,) = db.execute(count, (self._file.last,)).fetchone()
             if loose > MOST_LOOSE or self._too_many_gone():
                 with suppress(OSError):  # no room for it: then every process reads the texts
                     self._write(db)
@@ -136,15 +166,24 @@ class TextFile:
         if len(self._loose) and self._loose.numbers[0] <= self._file.last:
             self._loose = Run()
         after = max(self._file.last, self._loose.last)
-        rows = db.execute("SELECT seq, text FROM body WHERE seq > ? ORDER BY seq", (after,)).fetchall()
+        rows = self._select_texts(db, after).fetchall()
         if rows:
             added = _Texts(len(self._loose.run))
             run = self._loose.run[:] + added.take(rows)
             self._loose = Run(run, [*self._loose.numbers, *added.numbers], [*self._loose.ends, *added.ends])
 
+    def _select_texts(self, db: sqlite3.Connection, after: int) -> sqlite3.Cursor:
+        key = self._kind.key
+        return db.execute(f"SELECT {key}, text FROM {self._kind.texts} WHERE {key} > ? ORDER BY {key}", (after,))  # noqa: S608
+
+    def _read_state(self, db: sqlite3.Connection) -> tuple[str, int, int]:
+        held = db.execute(f"SELECT name, texts, bytes FROM {self._kind.state}").fetchone()  # noqa: S608
+        name, texts, size = held or ("", 0, 0)
+        return str(name), int(texts), int(size)
+
     def _open(self, db: sqlite3.Connection) -> None:
         """See what the file holds now, as far as the database vouches for it."""
-        name, texts, size = _read_state(db)
+        name, texts, size = self._read_state(db)
         if name == self._name and texts == len(self._file):
             return
         if name != self._name:
@@ -161,7 +200,7 @@ class TextFile:
         try:
             self._open(db)
             anew = not self._name or self._too_many_gone()
-            name, texts, size = (os.urandom(6).hex(), 0, 0) if anew else _read_state(db)
+            name, texts, size = (os.urandom(6).hex(), 0, 0) if anew else self._read_state(db)
             with (
                 _open_file(self.base, name, "texts", size) as out,
                 _open_file(self.base, name, "rows", 16 * texts) as rows,
@@ -169,7 +208,7 @@ class TextFile:
                 if not size:
                     size += out.write(_BEGIN)
                 after = 0 if anew else self._file.last
-                wanted = db.execute("SELECT seq, text FROM body WHERE seq > ? ORDER BY seq", (after,))
+                wanted = self._select_texts(db, after)
                 while some := wanted.fetchmany(_AT_ONCE):
                     added = _Texts(size)
                     size += out.write(added.take(some))
@@ -178,10 +217,10 @@ class TextFile:
                 for file in (out, rows):
                     file.flush()
                     os.fsync(file.fileno())
-            db.execute("DELETE FROM corpus")
-            db.execute("INSERT INTO corpus VALUES (?, ?, ?)", (name, texts, size))
+            db.execute(f"DELETE FROM {self._kind.state}")  # noqa: S608
+            db.execute(f"INSERT INTO {self._kind.state} VALUES (?, ?, ?)", (name, texts, size))  # noqa: S608
             if anew:
-                db.execute("DELETE FROM gone")
+                db.execute(f"DELETE FROM {self._kind.gone}")  # noqa: S608
             db.commit()
         except BaseException:
             db.rollback()
@@ -223,11 +262,6 @@ class _Texts:
         table = array("Q", bytes(16 * len(self.numbers)))
         table[0::2], table[1::2] = array("Q", self.numbers), array("Q", self.ends)
         return table.tobytes()
-
-
-def _read_state(db: sqlite3.Connection) -> tuple[str, int, int]:
-    name, texts, size = db.execute("SELECT name, texts, bytes FROM corpus").fetchone() or ("", 0, 0)
-    return str(name), int(texts), int(size)
 
 
 def _path(base: str, name: str, kind: str) -> str:
