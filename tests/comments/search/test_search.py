@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from postil.comments.operations.validation import DateRange, Filters
 from postil.comments.search import text_file
 from postil.core.failure import InvalidArguments
 from tests.comments.workspaces import Comments, root_of, sidecar, workspace, write
@@ -28,6 +29,13 @@ def test_search_filters_by_file_author_date_and_counts_before_the_limit(comments
     assert comments.search("rate", file="lib").totalResults == 1
     assert comments.search("rate", author="ann").totalResults == 5
     assert comments.search("rate", until="2020-01-01").totalResults == 0
+    assert comments.search("rate", since="7d").totalResults == 6
+    assert comments.search("rate", until="1h").totalResults == 0
+    with pytest.raises(InvalidArguments, match="no time") as caught:
+        comments.search("rate", until="last week")
+    assert caught.value.details()["path"] == "until"
+    with pytest.raises(InvalidArguments):  # the contract's own filters take what it says
+        comments.search("rate", Filters(dateRange=DateRange(start="7d")))
     assert comments.search("rate", since="2020-01-01T00:00:00+02:00").totalResults == 6
     assert comments.search("^rate.*[34]$").totalResults == 2
     assert comments.search("(?-i)Rate").totalResults == 5

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.core.others.age import tell_age
+from postil.core.others.age import parse_age, tell_age
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
@@ -46,3 +46,11 @@ def test_an_older_moment_is_never_told_as_a_younger_one(seconds: int) -> None:
 
     age = min(seconds, 60 * 366 * 86400)
     assert rank(age) <= rank(age + 60)
+
+
+def test_an_age_names_a_moment() -> None:
+    assert parse_age("7d", NOW) == NOW - timedelta(days=7)
+    assert parse_age(" 12h ", NOW) == NOW - timedelta(hours=12)
+    assert parse_age("2w", NOW) == NOW - timedelta(weeks=2)
+    for text in ("", "d", "7", "7 days", "2026-11-15", "99999y", "-1d"):
+        assert parse_age(text, NOW) is None

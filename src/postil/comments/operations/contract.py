@@ -290,26 +290,27 @@ class ContractTools:
         author: Annotated[str, Meta(description="Only this author")] = "",
         file: Where = "",
         ai: Annotated[bool, Meta(description="Only with AI metadata")] = False,
-        since: Annotated[str, Meta(description="Made at or after this date-time")] = "",
-        until: Annotated[str, Meta(description="Made at or before this date-time")] = "",
+        since: Annotated[str, Meta(description="Made since a date-time, or 7d")] = "",
+        until: Annotated[str, Meta(description="Made until a date-time, or 7d ago")] = "",
         state: AnyState | None = None,
         status: AnyStatus | None = None,
         words: Annotated[bool, Meta(description="The query holds filters, too")] = False,
         replies: Annotated[bool, Meta(description="Replies, too")] = True,
     ) -> Found:
         """Search comments by text query with optional filters"""
-        from postil.comments.search.filters import Conditions, split_filters  # brings in RE2, which only a search needs
+        from postil.comments.search.filters import Conditions, read_moment, split_filters  # brings in RE2
         from postil.comments.search.search import search
 
-        tag = name_tag(tag)
+        tag, today = name_tag(tag), datetime.now(UTC)
         if filters is None:
             file = self._tree.where(file)
+            since, until = read_moment(since, today, "since"), read_moment(until, today, "until")
             conditions = Conditions(tag or "", author, file, ai, since, until, state or "", status or "")
         else:
             check_tag(filters.tag, TAGS)
             conditions = Conditions.of(filters)
         if words and not plain:
-            query, conditions = split_filters(query, conditions, datetime.now(UTC))
+            query, conditions = split_filters(query, conditions, today)
         shown = to_builtins(filters or {key: value for key, value in to_builtins(conditions).items() if value})
         return search(self._context.overview, query, conditions, limit, shown, plain=plain, replies=replies)
 

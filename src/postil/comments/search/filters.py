@@ -17,6 +17,7 @@ from postil.comments.operations.validation import Filters, check_tag
 from postil.comments.search.regex import Linear, NotAPattern, compile_linear
 from postil.comments.sidecar.format import format_time, parse_time
 from postil.core.failure import InvalidArguments
+from postil.core.others.age import parse_age
 
 if TYPE_CHECKING:
     from postil.comments.index.overview import Overview
@@ -27,8 +28,6 @@ LONGEST_GLOB = 1000
 """Characters of a glob; one of 100,000 took eleven seconds to become a pattern."""
 _GLOB = frozenset("*?[")
 _WORD = re.compile(r'(?<!\S)(tag|author|file|path|created|is|has):(?:"([^"]*)"|(\S+))')
-_AGE = re.compile(r"(\d{1,5})(h|d|w|m|y)")
-_HOURS = {"h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 24 * 365}
 
 
 class Conditions(Struct, frozen=True):
@@ -101,6 +100,18 @@ class Conditions(Struct, frozen=True):
         return msgspec.json.encode([path for path in paths if file_matches(self.file, path)]).decode()
 
 
+def read_moment(text: str, today: datetime, name: str) -> str:
+    """Returns when a text says, as a date, a time or an age (`7d`). Raises InvalidArguments."""
+    found = parse_age(text, today) or parse_time(text) if text else None
+    if text and found is None:
+        raise InvalidArguments(
+            f"Invalid arguments: {text[:60]!r} is no time",
+            advice="Write 7d, 2w, 2026-01-31 or 2026-01-31T15:30:00Z",
+            path=name,
+        )
+    return format_time(found) if found else ""
+
+
 def split_filters(query: str, wanted: Conditions, today: datetime) -> tuple[str, Conditions]:
     """Returns the query without its filters, and the conditions with them."""
     for name, quoted, bare in _WORD.findall(query):
@@ -137,11 +148,7 @@ def _add(wanted: Conditions, name: str, value: str, today: datetime) -> Conditio
 def _add_time(wanted: Conditions, value: str, today: datetime) -> Conditions:
     """`>7d` within the last seven days, `<7d` before them, `>2026-01-01` after a day, `2026-01-01` on it."""
     sign, when = (value[0], value[1:].lstrip("=")) if value[:1] in ("<", ">") else ("", value)
-    age = _AGE.fullmatch(when)
-    try:
-        begin = today - timedelta(hours=int(age[1]) * _HOURS[age[2]]) if age else parse_time(when)
-    except OverflowError:  # before the calendar
-        begin = None
+    begin = parse_age(when, today) or parse_time(when)
     if begin is None:
         raise InvalidArguments(
             f"Invalid arguments: {value[:50]!r} is no time",

@@ -43,13 +43,15 @@ class WebhookEvents(Answer, frozen=True):
 
 
 def _read_time(since: str | None) -> float:
-    """Return the seconds since 1970 of a date or time; without a zone it is UTC."""
+    """Return the seconds since 1970 of a date, a time or an age (`7d`); without a zone it is UTC."""
     if since is None:
         return 0.0
     from datetime import UTC, datetime  # only who asks for a time pays for it
 
+    from postil.core.others.age import parse_age
+
     try:
-        read = datetime.fromisoformat(check_time("since", since) or "")
+        read = parse_age(since, datetime.now(UTC)) or datetime.fromisoformat(check_time("since", since) or "")
     except ValueError:
         raise InvalidArguments("since must be a date or time, such as 2026-01-31T12:00:00Z", path="since") from None
     return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
@@ -68,7 +70,7 @@ class EventOperations:
         event: Annotated[str, Meta(description="only of this kind")] | None = None,
         after: Annotated[str, Meta(description="newer than this cursor, oldest first")] = "",
         before: Annotated[str, Meta(description="older than this cursor")] = "",
-        since: Annotated[str, Meta(description="date or time")] | None = None,
+        since: Annotated[str, Meta(description="date, time, or 7d")] | None = None,
         limit: Annotated[int, Meta(ge=1, le=100, description="at most 100")] = 20,
         payload: Annotated[bool, Meta(description="with all that GitLab sent")] = False,
     ) -> WebhookEvents:
