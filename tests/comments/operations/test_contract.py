@@ -11,6 +11,7 @@ import pytest
 
 from postil.comments.failures import InvalidFilePath, SourceNotParsed
 from postil.comments.operations.validation import AddArguments, Filters
+from postil.core import call
 from postil.core.content import Embedded
 from postil.core.failure import Failure, InvalidArguments
 from postil.core.operation import Operation
@@ -253,3 +254,23 @@ def test_a_comment_where_nobody_would_see_it_is_refused(tmp_path: Path, folder: 
     identity = comments.add("b.py", 1, "text", "NOTE").commentId
     with pytest.raises(InvalidFilePath):
         comments.move("b.py", f"{folder}/a.py", identity, 1)
+
+
+def test_a_comment_on_a_blank_line_is_told_what_that_means(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": "\nfirst = 1\n\n\nsecond = 2\n\n", "empty.txt": "\n\n"})
+    assert (
+        "The nearest code is line 5, `second = 2`: move_comment to a.py 5" in comments.add("a.py", 3, "x").for_model()
+    )
+    assert "line 5, `second = 2`" in comments.add("a.py", 6, "x").warning
+    assert comments.add("empty.txt", 1, "x").warning.endswith("lost when that line goes")
+    assert comments.add("a.py", 2, "x").warning == comments.add("a.py", 1, "x", endLine=2).warning == ""
+    person = call.Call()
+    person.person = True
+    call.enter(person)
+    try:
+        said = comments.add("a.py", 4, "x")
+    finally:
+        call.enter(call.Call())
+    assert f"`postil comments move {said.commentId} a.py 5`" in said.warning
+    arguments = {"filePath": "a.py", "line": 3, "text": "x", "tag": "NOTE"}
+    assert called(comments, "add_comment", arguments).warning == "", "the contract has no such words"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from postil.comments.operations import review
+from postil.comments.operations.views import ViewTools
 from postil.core import call
 from tests.comments.workspaces import Comments, root_of, workspace, write
 
@@ -154,3 +155,18 @@ def test_what_is_said_takes_a_progress_bar_away(comments: Comments, monkeypatch:
     monkeypatch.setattr(sys, "stderr", terminal)
     _answer(comments, monkeypatch, ":1\n")
     assert "\r\x1b[KPlaced at a.py:1; " in terminal.getvalue()
+
+
+def test_of_a_blank_line_that_is_lost_what_stood_around_it_is_shown(tmp_path: Path) -> None:
+    code = "def first(a):\n    return a + 1\n\n\ndef second(b):\n    return b * 2\n"
+    comments = workspace(tmp_path, **{"a.py": code})
+    identity = comments.add("a.py", 3, "between the two", "NOTE").commentId
+    write(root_of(comments), "a.py", "value = compute()\nother = value\n")
+    (lost,) = comments.reviewing.list_orphans().comments
+    around = ("def first(a):", "    return a + 1", "(the blank line)", "", "def second(b):")
+    assert lost.oldAround == around
+    assert "\n".join(f"    - {line}" for line in around) in comments.reviewing.list_orphans().for_model()
+    assert "  - (the blank line)" in comments.show(identity).for_model()
+    assert "│ was:     return a + 1" in ViewTools(comments.context).view("a.py").text
+    assert "   | (the blank line)" in comments.prompts.fix_orphans("a.py")
+    assert "return a + 1" not in str(comments.export("json").document), "an export holds no source unless it is asked"

@@ -17,6 +17,9 @@ from postil.core.content import Block, Document, Embedded, Text
 from postil.core.others.visible import harmless, on_one_line
 
 LONGEST_CODE = 20_000
+AROUND = 2
+"""Lines on each side of a blank one that are told with it."""
+BLANK = "(the blank line)"
 
 
 class CommentNow(Struct, frozen=True, omit_defaults=True):
@@ -41,6 +44,8 @@ class CommentNow(Struct, frozen=True, omit_defaults=True):
     """The file the code is in now, when it is another one."""
     stale: bool = False
     oldText: str = ""
+    oldAround: tuple[str, ...] = ()
+    """What stood above and below code that was blank and is lost or uncertain."""
     newText: str = ""
     candidates: tuple[Candidate, ...] = ()
     replies: tuple[Reply, ...] = ()
@@ -116,6 +121,7 @@ def comment_now(located: Located, *, commit: Commit | None = None) -> CommentNow
         movedTo=place.path if place.path != located.filePath else "",
         stale=place.stale,
         oldText=_shorten(place.oldText) if place.state != "exact" else "",
+        oldAround=_list_around(located),
         newText=_shorten(place.newText),
         candidates=place.candidates,
         replies=comment.replies,
@@ -127,6 +133,22 @@ def comment_now(located: Located, *, commit: Commit | None = None) -> CommentNow
         commit=commit,
         shown=said if said != comment.text else "",
     )
+
+
+def _list_around(each: Located) -> tuple[str, ...]:
+    """Returns the lines on either side of a blank line that is lost: nothing else tells which it was."""
+    marker = each.marker
+    if each.place.state not in ("orphaned", "review") or each.place.oldText.strip() or marker is None:
+        return ()
+    anchor = marker.anchor
+    above = anchor.pre[-AROUND:] if anchor and anchor.pre else (marker.prevLineText,)
+    below = anchor.post[:AROUND] if anchor and anchor.post else (marker.nextLineText,)
+    return (*above, BLANK, *below) if any(line.strip() for line in (*above, *below)) else ()
+
+
+def list_old_code(each: CommentNow) -> list[str]:
+    """Returns the code that a comment was tied to, or what stood around it where it was blank."""
+    return [*each.oldAround] or [line for line in each.oldText.split("\n") if line.strip()]
 
 
 def _shorten(code: str) -> str:

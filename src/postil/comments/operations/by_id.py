@@ -144,8 +144,9 @@ class Shown(Answer, frozen=True, omit_defaults=True):
             lines.append(
                 f"by {self.commit.id[:12]} {self.commit.subject} ({self.commit.author}, {told(self.commit.date)})"
             )
-        if now_.oldText and now_.state != "exact":
-            lines += ["", "was:", *(f"  - {line}" for line in now_.oldText.split("\n")[:20])]
+        old = [*now_.oldAround] or (now_.oldText.split("\n") if now_.oldText else [])
+        if old and now_.state != "exact":
+            lines += ["", "was:", *(f"  - {line}" for line in old[:20])]
         if self.code:
             lines += ["", "now:", *(f"  + {line}" for line in self.code.split("\n")[:20])]
         for rank, option in enumerate(now_.candidates, 1):

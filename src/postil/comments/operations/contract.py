@@ -83,6 +83,19 @@ def _advise_parsing(anchor: str) -> str:
     return f"{fix}, or comment all the same with {how}"
 
 
+def _warn_of_blank(source: Source, line: int, comment: str) -> str:
+    """Returns what it means that a comment is on a blank line, and where the code is that it may be about."""
+    below = (at for at in range(line, len(source.lines)) if source.lines[at].strip())
+    above = (at for at in range(line - 2, -1, -1) if source.lines[at].strip())
+    said = f"Line {line} is blank: the comment is tied to what stands around it, and lost when that line goes"
+    nearest = next(below, next(above, None))
+    if nearest is None:
+        return said
+    where = f"{source.path} {nearest + 1}"
+    how = f"`postil comments move {comment} {where}`" if call.current().person else f"move_comment to {where}"
+    return f"{said}. The nearest code is line {nearest + 1}, `{source.lines[nearest].strip()[:80]}`: {how}"
+
+
 class ContractTools:
     """Add, edit, delete, search, list, move and export comments."""
 
@@ -147,9 +160,10 @@ class ContractTools:
         author = sign(author or ("" if asked.person else "ai"), self._context.person)
         repeated = original.id if original else ""
         added = self._add(source, symbol, line, text, author, tag or detect_tag(text), end, aiMeta, repeated)
-        if not problems:
-            return added
-        return replace(added, warning=f"The file has a syntax error: {describe_problem(problems[0])}")
+        if problems:
+            return replace(added, warning=f"The file has a syntax error: {describe_problem(problems[0])}")
+        is_blank = anchor != BY_CONTRACT and not any(row.strip() for row in source.lines[line - 1 : max(line, end)])
+        return replace(added, warning=_warn_of_blank(source, line, added.commentId)) if is_blank else added
 
     def add_on(self, source: Source, line: int, text: str, author: str) -> Added:
         """Add a comment to a version of a source at hand."""

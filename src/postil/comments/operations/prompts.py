@@ -11,7 +11,7 @@ from msgspec import Meta
 from postil.anchor.syntax.complexity import complexities
 from postil.anchor.syntax.languages import language_of
 from postil.comments.model import ALL_TAGS, Located
-from postil.comments.operations.answers import comment_now
+from postil.comments.operations.answers import comment_now, list_old_code
 from postil.comments.source_tree import Source
 from postil.core.failure import InvalidArguments
 from postil.core.others.framing import frame
@@ -148,8 +148,10 @@ class CommentPrompts:
     ) -> str:
         """Analyze orphaned comments and suggest new anchor locations"""
         if filePath:
+            from postil.comments.index.cache import IN_FILE  # SQLite, which the overview loads
+
             path = self._context.tree.path(filePath)
-            found = self._context.overview.where("path = ? AND state IN ('orphaned', 'review')", path)
+            found = self._context.overview.where(f"{IN_FILE} AND state IN ('orphaned', 'review')", path, path)
         else:
             found = self._context.overview.where("state IN ('orphaned', 'review')")
         where = f" of {filePath}" if filePath else ""
@@ -205,7 +207,7 @@ def _fence(source: Source) -> str:
 
 def _show_orphan(number: int, each: Located) -> str:
     now = comment_now(each)
-    code = "\n".join(f"   | {line}" for line in (each.place.oldText or "(not kept)").split("\n")[:20])
+    code = "\n".join(f"   | {line}" for line in (list_old_code(now) or ["(not kept)"])[:20])
     options = "\n".join(
         f"   {rank}. {option.path}:{option.line} (confidence {option.confidence:.2f}): {option.text.strip()[:120]}"
         for rank, option in enumerate(each.place.candidates, 1)

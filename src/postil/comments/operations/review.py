@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import innermost, symbols
 from postil.comments.model import Candidate
-from postil.comments.operations.answers import CommentNow, show_line
+from postil.comments.operations.answers import CommentNow, list_old_code, show_line
 from postil.comments.operations.by_id import CommentsById
 from postil.comments.operations.contract import ContractTools
 from postil.comments.operations.validation import Where
@@ -188,7 +188,7 @@ def _show_options(each: CommentNow) -> str:
     lines = [show_line(each), f"    {each.reason}" + (", and little is left of what it was" if each.stale else "")]
     if each.commit:
         lines.append(f"    by {each.commit.id[:12]} {each.commit.subject} ({each.commit.author})")
-    lines += [f"    - {line}" for line in each.oldText.split("\n")[:5] if line.strip()]
+    lines += [f"    - {line}" for line in list_old_code(each)[:5]]
     if each.stale:
         lines += [f"    + {line}" for line in each.newText.split("\n")[:5] if line.strip()]
     for rank, option in enumerate(each.candidates, 1):

@@ -101,15 +101,17 @@ class Conditions(Struct, frozen=True):
 
 
 def read_moment(text: str, today: datetime, name: str) -> str:
-    """Returns when a text says, as a date, a time or an age (`7d`). Raises InvalidArguments."""
-    found = parse_age(text, today) or parse_time(text) if text else None
-    if text and found is None:
+    """Returns a date or a time as it is given, and an age (`7d`) as a time. Raises InvalidArguments."""
+    if not text or parse_time(text):
+        return text
+    found = parse_age(text, today)
+    if found is None:
         raise InvalidArguments(
             f"Invalid arguments: {text[:60]!r} is no time",
             advice="Write 7d, 2w, 2026-01-31 or 2026-01-31T15:30:00Z",
             path=name,
         )
-    return format_time(found) if found else ""
+    return format_time(found)
 
 
 def split_filters(query: str, wanted: Conditions, today: datetime) -> tuple[str, Conditions]:

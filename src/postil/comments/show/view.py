@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from postil.comments.operations.answers import CommentNow
+from postil.comments.operations.answers import CommentNow, list_old_code
 from postil.comments.sidecar.format import strip_tag
 from postil.core import call
 from postil.core.others.visible import on_one_line
@@ -84,8 +84,8 @@ def _render_comment(each: CommentNow, margin: str, short: Mapping[str, str]) -> 
         said = reply.text.split("\n")
         found.append(f"{margin}├ {reply.author}, {told(reply.created, reply.created[:10])}: {said[0]}")
         found += [f"{margin}│   {line}" for line in said[1:]]
-    if each.state in ("orphaned", "review") and each.oldText:
-        found += [f"{margin}│ was: {line}" for line in each.oldText.split("\n")[:3]]
+    if each.state in ("orphaned", "review"):
+        found += [f"{margin}│ was: {line}" for line in list_old_code(each)[: None if each.oldAround else 3]]
     if each.state == "review" and each.origin:
         found.append(f"{margin}│ {each.origin}")
     return [*found, f"{margin}└"]

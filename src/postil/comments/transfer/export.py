@@ -128,7 +128,7 @@ def _end_when_large(rows: Rows, out: BinaryIO, largest: int, format_: str) -> Ro
 
 def _without_source(each: Located) -> CommentNow:
     """Returns a comment without any of the code that it is about."""
-    return replace(comment_now(each), oldText="", newText="", candidates=())
+    return replace(comment_now(each), oldText="", oldAround=(), newText="", candidates=())
 
 
 def _report_progress(found: Iterator[Located], overview: Overview) -> Iterator[Located]:

@@ -54,7 +54,7 @@ def _show_doubt(visit: Visit, one: Comment) -> Html:
         "section",
         show_comment(visit, one),
         tag("p", one.reason, class_="quiet") if one.reason else None,
-        _show_old(one.oldText),
+        _show_old("\n".join(one.oldAround) or one.oldText),
         tag("ol", [_show_candidate(visit, one, number, each) for number, each in enumerate(one.candidates[:9], 1)])
         if one.candidates
         else None,

@@ -56,6 +56,7 @@ class Comment(Struct, frozen=True):
     movedTo: str = ""
     stale: bool = False
     oldText: str = ""
+    oldAround: tuple[str, ...] = ()
     newText: str = ""
     candidates: tuple[Candidate, ...] = ()
     replies: tuple[Reply, ...] = ()
