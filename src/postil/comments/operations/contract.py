@@ -83,8 +83,11 @@ def _advise_parsing(anchor: str) -> str:
     return f"{fix}, or comment all the same with {how}"
 
 
-def _warn_of_blank(source: Source, line: int, comment: str) -> str:
+def _warn_of_blank(source: Source, added: Added, anchor: str) -> str:
     """Returns what it means that a comment is on a blank line, and where the code is that it may be about."""
+    if anchor == BY_CONTRACT:
+        return ""  # which has no words for it
+    line, comment = added.line, added.commentId
     below = (at for at in range(line, len(source.lines)) if source.lines[at].strip())
     above = (at for at in range(line - 2, -1, -1) if source.lines[at].strip())
     said = f"Line {line} is blank: the comment is tied to what stands around it, and lost when that line goes"
@@ -162,8 +165,8 @@ class ContractTools:
         added = self._add(source, symbol, line, text, author, tag or detect_tag(text), end, aiMeta, repeated)
         if problems:
             return replace(added, warning=f"The file has a syntax error: {describe_problem(problems[0])}")
-        is_blank = anchor != BY_CONTRACT and not any(row.strip() for row in source.lines[line - 1 : max(line, end)])
-        return replace(added, warning=_warn_of_blank(source, line, added.commentId)) if is_blank else added
+        is_blank = not any(row.strip() for row in source.lines[line - 1 : max(line, end)])
+        return replace(added, warning=_warn_of_blank(source, added, anchor)) if is_blank else added
 
     def add_on(self, source: Source, line: int, text: str, author: str) -> Added:
         """Add a comment to a version of a source at hand."""
