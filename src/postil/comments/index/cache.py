@@ -23,7 +23,7 @@ from msgspec.structs import astuple
 
 from postil.comments.model import Located
 from postil.comments.search.patterns import Pattern
-from postil.comments.search.text_file import REPLIES, Hits, TextFile
+from postil.comments.search.text_file import COMMENTS, REPLIES, Hits, Kind, TextFile
 from postil.comments.search.text_file import TABLES as TEXT_TABLES
 from postil.comments.sidecar.format import format_time, parse_time
 from postil.comments.source_tree import SourceTree
@@ -133,7 +133,7 @@ class Index:
         self._path = f"{base}.db"
         self._lock = threading.RLock()
         self._open: sqlite3.Connection | None = None
-        self._texts, self._replies = TextFile(base), TextFile(f"{base}-replies", REPLIES)
+        self._texts = {COMMENTS: TextFile(base), REPLIES: TextFile(f"{base}-replies", REPLIES)}
         self.decode = msgspec.msgpack.Decoder(Located).decode
 
     def stamps(self) -> dict[str, str]:
@@ -275,26 +275,16 @@ class Index:
             rows = [db.execute("SELECT body FROM body WHERE seq = ?", (number,)).fetchone() for number in numbers]
         return [self.decode(row[0]) for row in rows if row]
 
-    def search(self, pattern: Pattern) -> Hits:
-        """Returns the comments whose text matches."""
+    def search(self, pattern: Pattern, kind: Kind = COMMENTS) -> Hits:
+        """Returns the comments whose text matches, or the replies."""
         with self.using() as db:
-            return self._texts.search(db, pattern)
-
-    def search_replies(self, pattern: Pattern) -> set[int]:
-        """Returns the comments that have a reply which matches."""
-        with self.using() as db:
-            if not db.execute("SELECT 1 FROM reply LIMIT 1").fetchone():
-                return set()
-            numbers = self._replies.search(db, pattern).numbers()
-            asked = msgspec.json.encode(numbers).decode()
-            sentence = "SELECT seq FROM reply WHERE number IN (SELECT value FROM json_each(?))"
-            return {seq for (seq,) in db.execute(sentence, (asked,))}
+            return self._texts[kind].search(db, pattern)
 
     def catch_up(self) -> None:
         """Have the texts ready for the next search of any process."""
         with self.using() as db:
-            self._texts.catch_up(db)
-            self._replies.catch_up(db)
+            for texts in self._texts.values():
+                texts.catch_up(db)
 
     def select(self, sentence: str, values: Sequence[object] = ()) -> list[Any]:
         return self._mend(lambda: self._select(sentence, values))
@@ -343,7 +333,7 @@ class Index:
                 with suppress(OSError):
                     os.unlink(name)
             self._open = self._connect()
-            self._texts, self._replies = TextFile(self._texts.base), TextFile(self._replies.base, REPLIES)
+            self._texts = {kind: TextFile(each.base, kind) for kind, each in self._texts.items()}
 
     def _connect(self) -> sqlite3.Connection:
         try:
@@ -458,6 +448,15 @@ def count_files(index: Index, where: str, values: Sequence[object] = ()) -> list
     """Returns the files whose code has comments for which a condition holds, in order, each with how many."""
     sentence = f"SELECT now_path, count(*) FROM note WHERE ({where}) AND {SHOWN} GROUP BY now_path ORDER BY now_path"  # noqa: S608 - as in rows
     return [(path, count) for path, count in index.select(sentence, values)]
+
+
+def search_replies(index: Index, pattern: Pattern) -> set[int]:
+    """Returns the numbers of the comments that have a reply which matches."""
+    if not index.select("SELECT 1 FROM reply LIMIT 1"):
+        return set()
+    asked = msgspec.json.encode(index.search(pattern, REPLIES).numbers()).decode()
+    sentence = "SELECT DISTINCT seq FROM reply WHERE number IN (SELECT value FROM json_each(?))"
+    return {seq for (seq,) in index.select(sentence, (asked,))}
 
 
 def find_held(index: Index, ids: Collection[str]) -> set[str]:

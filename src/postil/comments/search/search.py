@@ -35,7 +35,9 @@ def search(
     where, values = conditions.clause(overview)
     hits = overview.index.search(pattern)
     if replies:
-        hits = hits.with_others(overview.index.search_replies(pattern))
+        from postil.comments.index.cache import search_replies  # SQLite, which the overview has loaded
+
+        hits = hits.with_others(search_replies(overview.index, pattern))
     total, located = overview.index.newest(hits, where, values, limit)
     found = tuple(comment_now(each) for each in located)
     inside = {each.id: some for each in found if (some := _list_matching(pattern, each))} if replies else {}
