@@ -3,14 +3,16 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from postil.core.resource import join_page
-from scripts.mutants import forked, make, near
+from scripts.mutants import forked, make, near, scratch
 from tests.needs import ROOT
 
 SAMPLE, LEAST = 30, 27
@@ -41,6 +43,7 @@ forked.ROOT = copied.ROOT = folder
 for one in forked.judge_all(chosen, 1, 15, mapped=False):
     print(one.caught, one.by)
 """
+ENDED = "from scripts.mutants.scratch import end_by_signal\nend_by_signal()\n"
 
 
 def tree() -> str:
@@ -114,6 +117,61 @@ def test_only_a_test_that_passes_without_the_mutant_catches_it(tmp_path: Path) -
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=100)
     assert done.stdout.split() == ["True", "test_three.py::test_that_notices"], done.stdout + done.stderr
+
+
+HOLD = """
+from scripts.mutants.scratch import make_folder
+with make_folder("pm-") as folder:
+    print(folder, flush=True)
+    input()
+"""
+WAIT = """
+import os, time
+from postil.core.resource import join_page
+
+def test_that_never_ends():
+    open(os.environ["BEGUN"], "w").close()
+    time.sleep(600)
+"""
+
+
+def test_a_judge_that_is_ended_leaves_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "test_three.py").write_text(WAIT)
+    mutants = [one for one in make.mutants_of(make.SRC / "postil" / "core" / "resource.py") if one.where == "join_page"]
+    program, begun, folders = tmp_path / "run.py", tmp_path / "begun", tmp_path / "folders"
+    folders.mkdir()
+    program.write_text(JUDGE.replace("STILL = 3.0", "STILL = 300.0").replace("folder, key", ENDED + "folder, key", 1))
+    words = [sys.executable, str(program), str(tmp_path), mutants[0].key]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folders), "BEGUN": str(begun)}
+    with subprocess.Popen(words, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True) as judging:
+        assert judging.stderr
+        deadline = time.monotonic() + 100
+        while not begun.exists():
+            assert judging.poll() is None, judging.stderr.read()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert [*folders.glob("pm-*/alive")]
+        judging.send_signal(signal.SIGTERM)
+        assert judging.wait(60) == 128 + signal.SIGTERM, judging.stderr.read()
+    assert [*folders.iterdir()] == []
+
+
+def test_what_a_killed_judge_left_is_removed_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}
+    words = [sys.executable, "-c", HOLD]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(words, cwd=ROOT, env=environment, text=True, **pipes) as judging:
+        assert judging.stdout
+        folder = Path(judging.stdout.readline().strip())
+        scratch.remove_left("pm-")
+        assert folder.is_dir(), "its judge is at work"
+        judging.kill()
+        judging.wait(60)
+    assert folder.is_dir()
+    with scratch.make_folder("pm-") as other:
+        assert [*tmp_path.iterdir()] == [other]
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_the_same_seed_draws_the_same_mutants() -> None:

@@ -9,6 +9,7 @@ import scripts.mutants
 from scripts.mutants import copied, forked
 from scripts.mutants.make import PACKAGES, Listed, Mutant, every_mutant, sample
 from scripts.mutants.near import Judged
+from scripts.mutants.scratch import end_by_signal
 
 
 def line_of(one: Judged) -> str:
@@ -63,6 +64,7 @@ def main() -> int:
     if given.list:
         print(*(f"{m.path}:{m.line}: {m.where}: {m.what}" for m in mutants), f"{len(mutants)} mutants", sep="\n")
         return 0
+    end_by_signal()
     judged = judge(mutants, given)
     print(table([*judged.values()]))
     return 1 if sum(one.caught for one in judged.values()) < given.least else 0

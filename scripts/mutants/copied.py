@@ -9,7 +9,6 @@ import re
 import shutil
 import signal
 import sys
-import tempfile
 import time
 import traceback
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from typing import Any, NoReturn
 
 from scripts.mutants.make import ROOT, SRC, Mutant
 from scripts.mutants.near import Judged, quick, tests_for
+from scripts.mutants.scratch import make_folder
 
 BROKEN = 70
 
@@ -52,30 +52,37 @@ def judge(source: Path, tests: list[str], budget: float, scratch: Path) -> tuple
     child = os.fork()
     if child == 0:
         os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         with open(log, "wb") as file:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
         _run(source, tests, budget, scratch)
     deadline = time.monotonic() + 4 * budget + 45
-    while True:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            break
-        if time.monotonic() > deadline:
-            os.killpg(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return True, "it hangs"
-        time.sleep(0.01)
     try:
-        os.killpg(child, signal.SIGKILL)  # servers that a failed test left behind
-    except ProcessLookupError:
-        pass
+        while True:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                break
+            if time.monotonic() > deadline:
+                return True, "it hangs"
+            time.sleep(0.01)
+    finally:
+        _end_group(child)
     said = log.read_text("utf-8", "replace")
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", said, re.MULTILINE)
     code = os.waitstatus_to_exitcode(status)
     if code == BROKEN:
         raise RuntimeError(said)
     return code != 0, failed[1] if failed else f"exit status {code}"
+
+
+def _end_group(child: int) -> None:
+    """End the child, if it runs, and the servers that a failed test left behind."""
+    try:
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    except (ProcessLookupError, ChildProcessError):  # it has ended, and was waited for
+        pass
 
 
 def _run(source: Path, tests: list[str], budget: float, scratch: Path) -> NoReturn:
@@ -170,10 +177,10 @@ def judge_all(mutants: list[Mutant], workers: int, budget: float) -> Iterator[Ju
     context = multiprocessing.get_context("fork")
     todo: SimpleQueue[Mutant | None] = context.SimpleQueue()
     done: SimpleQueue[Judged] = context.SimpleQueue()
-    with tempfile.TemporaryDirectory(prefix="postil-mutants-") as folder:
+    with make_folder("postil-mutants-") as folder:
         hands: list[Any] = []
         for number in range(workers):
-            place = Path(folder) / f"worker{number}"
+            place = folder / f"worker{number}"
             place.mkdir()
             hands.append(context.Process(target=work, args=(todo, done, place, budget)))
             hands[-1].start()

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, NoReturn
 from scripts.mutants.copied import run_pytest
 from scripts.mutants.make import ROOT, SRC, Mutant
 from scripts.mutants.near import Judged, near, quick, tests_for
+from scripts.mutants.scratch import end_servers, make_folder
 
 MAP = ROOT / "build" / "mutants-map.json"
 STILL = 20.0
@@ -314,37 +315,27 @@ class Running:
             os.killpg(self._child, signal.SIGKILL)
         except ProcessLookupError:
             pass
-        _end_servers(self._folder)
+        end_servers(self._folder)
         current = self._folder / "current"
         test = current.read_text("utf-8") if current.exists() else ""
         shutil.rmtree(self._folder, ignore_errors=True)
         return Run(self._ended, test, time.monotonic() - self._began)
 
 
-def _end_servers(folder: Path) -> None:
-    """End what a test started in a session of its own, as PostgreSQL is: it names a folder of this fork."""
-    for each in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if f"{folder}/".encode() in each.read_bytes():
-                os.kill(int(each.parent.name), signal.SIGKILL)
-        except OSError:  # it has ended
-            continue
-
-
 def judge_all(mutants: list[Mutant], workers: int, budget: float, *, mapped: bool) -> Iterator[Judged]:
     """Yields what became of each mutant that can be exchanged; the others it leaves out."""
     read, write = multiprocessing.get_context("fork").Pipe(duplex=False)
-    with tempfile.TemporaryDirectory(prefix="pm-") as folder:
-        os.chmod(folder, 0o711)  # PostgreSQL runs as nobody, in a folder below it
+    with make_folder("pm-") as folder:
+        folder.chmod(0o711)  # PostgreSQL runs as nobody, in a folder below it
         if (child := os.fork()) == 0:
             read.close()
-            _serve(mutants, workers, budget, Path(folder), write, mapped=mapped)
+            _serve(mutants, workers, budget, folder, write, mapped=mapped)
         write.close()
         try:
             while (one := read.recv()) is not None:
                 yield one
         except EOFError:
-            raise RuntimeError(Path(folder, "log").read_text("utf-8")) from None
+            raise RuntimeError((folder / "log").read_text("utf-8")) from None
         finally:
             read.close()
             os.kill(child, signal.SIGTERM)
