@@ -73,7 +73,7 @@ def test_one_part_that_fails_hides_no_other_from_the_status(tmp_path: Path, monk
     def broken(app: App) -> object:
         raise StorageFailed("the disk is gone")
 
-    monkeypatch.setitem(PARTS, "inbox", PARTS["inbox"]._replace(make=broken))
+    monkeypatch.setitem(PARTS, "inbox", msgspec.structs.replace(PARTS["inbox"], make=broken))
     app = App(load({"HOME": str(tmp_path)}, str(tmp_path)))
     assert ("inbox", "the disk is gone") in app.glances()
 

@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 CATALOGUE = os.path.join(os.path.dirname(__file__), "catalogue")
 
 
-class Part(NamedTuple):
+class Part(msgspec.Struct, frozen=True):
     """One part: how its context is made, and the groups of operations that work with it."""
 
     make: Callable[[App], object]

@@ -132,18 +132,15 @@ def attach(mark: object) -> Callable[[F], F]:
     return apply
 
 
-def marks_of(group: type, kind: type[M]) -> Iterator[tuple[str, M]]:
-    """Yields the marked methods of a group, in the order they are written."""
+def marks_of(group: type) -> Iterator[tuple[str, object]]:
+    """Yields the marked methods of a group with their marks, in the order they are written."""
     seen: set[str] = set()
-    for owner in group.__mro__:
+    for owner in group.__mro__[:-1]:
         for attribute, member in vars(owner).items():
             mark = getattr(member, "__postil__", None)
-            if attribute not in seen and isinstance(mark, kind):
+            if mark is not None and attribute not in seen:
                 seen.add(attribute)
                 yield attribute, mark
-
-
-M = TypeVar("M")
 
 
 class Operation:

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 from postil.core.catalogue import Catalogue, HookEntry, OperationEntry, PromptEntry, ResourceEntry
 from postil.core.failure import NotFound, UnknownOperation
-from postil.core.group import Tell
 from postil.core.operation import Operation
 from postil.core.prompt import Prompt
 from postil.core.resource import ResourceNotFound, match, split_page
+
+if TYPE_CHECKING:
+    from postil.core.group import Tell
 
 Listed: TypeAlias = Literal["tools", "resources", "prompts"]
 Listable: TypeAlias = OperationEntry | ResourceEntry | PromptEntry
@@ -111,7 +113,9 @@ class Registry:
 
         living = {(part, type(group).__name__): group for part, group in groups}
         catalogue = describe(((part, name, type(group)) for (part, name), group in living.items()), outputs=outputs)
-        return cls(catalogue, lambda part, name: living[part, name], offer)
+        registry = cls(catalogue, None, offer)
+        registry._groups.update(living)
+        return registry
 
     def narrowed(
         self, keeps: Callable[[Listable], bool], lists: Callable[[Listable], bool] = lambda entry: True

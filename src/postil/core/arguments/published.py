@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from postil.core.arguments.described import describe_fields
-from postil.core.arguments.schema import arguments_schema, result_schema, without, without_blank_defaults
+from postil.core.arguments.schema import Schema, arguments_schema, result_schema, without, without_blank_defaults
 from postil.core.arguments.short_flags import choose_letters
 from postil.core.catalogue import NOTHING, Catalogue, HookEntry, OperationEntry, PromptEntry, ResourceEntry
 from postil.core.group import AnnouncerMark, CheckMark, CompleterMark, GlanceMark
@@ -28,50 +28,46 @@ def describe(groups: Iterable[tuple[str, str, type]], *, outputs: bool = False) 
     """
     catalogue = Catalogue([], [], [], [], [], [], [])
     for part, group, owner in groups:
-        for attribute, mark in marks_of(owner, Mark):
-            catalogue.operations.extend(_operations(part, group, attribute, owner, mark, outputs))
-        for attribute, mark in marks_of(owner, ResourceMark):
-            about = description_of(getattr(owner, attribute))
-            catalogue.resources.append(
-                ResourceEntry(
-                    mark.uri,
-                    mark.name,
-                    part,
-                    group,
-                    attribute,
-                    about,
-                    mark.mime_type,
-                    mark.title,
-                    mark.watch,
-                    mark.paged,
-                )
-            )
-        for attribute, mark in marks_of(owner, PromptMark):
-            method = getattr(owner, attribute)
-            catalogue.prompts.append(
-                PromptEntry(
-                    mark.name, part, group, attribute, description_of(method), list_arguments(method), mark.title
-                )
-            )
-        for attribute, mark in marks_of(owner, CheckMark):
-            catalogue.checks.append(HookEntry(mark.name, part, group, attribute))
-        for attribute, mark in marks_of(owner, AnnouncerMark):
-            catalogue.announcers.append(HookEntry(mark.name, part, group, attribute))
-        for attribute, mark in marks_of(owner, CompleterMark):
-            catalogue.completers.extend(HookEntry(each, part, group, attribute) for each in mark.arguments)
-        for attribute, _ in marks_of(owner, GlanceMark):
-            catalogue.glances.append(HookEntry(part, part, group, attribute))
+        for attribute, mark in marks_of(owner):
+            if isinstance(mark, Mark):
+                catalogue.operations.extend(_operations(part, group, attribute, owner, mark, outputs))
+            elif isinstance(mark, ResourceMark):
+                catalogue.resources.append(_resource(part, group, attribute, owner, mark))
+            elif isinstance(mark, PromptMark):
+                catalogue.prompts.append(_prompt(part, group, attribute, owner, mark))
+            elif isinstance(mark, CheckMark):
+                catalogue.checks.append(HookEntry(mark.name, part, group, attribute))
+            elif isinstance(mark, AnnouncerMark):
+                catalogue.announcers.append(HookEntry(mark.name, part, group, attribute))
+            elif isinstance(mark, CompleterMark):
+                catalogue.completers.extend(HookEntry(each, part, group, attribute) for each in mark.arguments)
+            elif isinstance(mark, GlanceMark):
+                catalogue.glances.append(HookEntry(part, part, group, attribute))
     return catalogue
+
+
+def _resource(part: str, group: str, attribute: str, owner: type, mark: ResourceMark) -> ResourceEntry:
+    about = description_of(getattr(owner, attribute))
+    shown = mark.mime_type, mark.title, mark.watch, mark.paged
+    return ResourceEntry(mark.uri, mark.name, part, group, attribute, about, *shown)
+
+
+def _prompt(part: str, group: str, attribute: str, owner: type, mark: PromptMark) -> PromptEntry:
+    method = getattr(owner, attribute)
+    return PromptEntry(mark.name, part, group, attribute, description_of(method), list_arguments(method), mark.title)
 
 
 def _operations(
     part: str, group: str, attribute: str, owner: type, mark: Mark, outputs: bool
 ) -> Iterator[OperationEntry]:
     """Yields the operation itself, and once more for every other command of it."""
-    entry = _operation(part, group, attribute, owner, mark, outputs)
+    method = getattr(owner, attribute)
+    arguments, result = signature_types(method)
+    schema = describe_fields(arguments_schema(arguments, closed=mark.closed))
+    output = result_schema(result) if outputs and mark.tool else None
+    entry = _operation(part, group, attribute, method, mark, schema, output)
     yield entry
-    arguments = describe_fields(arguments_schema(signature_types(getattr(owner, attribute))[0], closed=mark.closed))
-    whole = without(arguments, mark.tool_only)
+    whole = without(schema, mark.tool_only) if mark.spellings else schema
     for spelling in mark.spellings:
         positional = entry.positional if spelling.positional is None else spelling.positional
         yield msgspec.structs.replace(
@@ -117,12 +113,11 @@ def _require(schema: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {**schema, "properties": properties, "required": [name for name in properties if name in asked]}
 
 
-def _operation(part: str, group: str, attribute: str, owner: type, mark: Mark, outputs: bool) -> OperationEntry:
-    method = getattr(owner, attribute)
-    arguments, result = signature_types(method)
-    output = result_schema(result) if outputs and mark.tool else None
-    whole = arguments_schema(arguments, closed=mark.closed)
-    whole = without_blank_defaults(describe_fields(whole))
+def _operation(
+    part: str, group: str, attribute: str, method: Callable[..., Any], mark: Mark, schema: Schema, output: Schema | None
+) -> OperationEntry:
+    """Returns the operation itself. `schema` has all of its arguments."""
+    whole = without_blank_defaults(schema)
     published = _require(without(whole, mark.shell_only) if mark.shell_only else whole, mark.requires)
     command = _require(without(whole, mark.tool_only) if mark.tool_only else whole, mark.requires)
     contract = arguments_schema(mark.contract, closed=mark.closed) if mark.contract else None

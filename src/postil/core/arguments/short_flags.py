@@ -45,14 +45,15 @@ SECOND: Mapping[tuple[str, str], str] = {
 }
 """Letters whose meaning is of one contract, or that mean something else in another command; and why."""
 
+_WANTED = {name: letter for letter, names in LETTERS.items() for name in names}
+_WANTED |= {name: letter for letter, name in SECOND if name != "comment"}  # which has two letters: a mark says which
+
 
 def choose_letters(arguments: Iterable[str], marked: Mapping[str, str]) -> dict[str, str]:
     """Returns the letter of each argument that has one; the first argument of a command gets it."""
     chosen = dict(marked)
-    wanted = {name: letter for letter, names in LETTERS.items() for name in names}
-    wanted |= {name: letter for letter, name in SECOND if name != "comment"}  # which has two letters: a mark says which
     for name in arguments:
-        letter = wanted.get(name, "")
+        letter = _WANTED.get(name, "")
         if letter and name not in chosen and letter not in chosen.values():
             chosen[name] = letter
     return chosen

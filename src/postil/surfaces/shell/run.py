@@ -6,19 +6,21 @@ import io
 import sys
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from msgspec import Struct
 
 from postil.core import call
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import Failure, InternalError, NotAllowed, UnknownOperation
 from postil.core.registry import Registry
-from postil.surfaces.composition import Compose, Composition
 from postil.surfaces.shell.argv import PROGRAMS, Globals, find, split_globals
 
 if TYPE_CHECKING:
+    from postil.surfaces.composition import Compose, Composition
     from postil.surfaces.shell.commands import Common
 
-Builtin: TypeAlias = Callable[["Composition", list[str], str, Globals], int]
+Builtin: TypeAlias = "Callable[[Composition, list[str], str, Globals], int]"
 
 
 _BUILTINS = {
@@ -44,7 +46,7 @@ _RUN_BY_OTHERS = (("inbox", "hook"),)
 2 refuses the person's prompt. They end with 0 or 1, whatever is broken."""
 
 
-class Program(NamedTuple):
+class Program(Struct, frozen=True):
     """One of the executables: its name, the first words its users leave unsaid, and its part if it has only one."""
 
     name: str

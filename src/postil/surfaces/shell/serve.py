@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from postil.surfaces.composition import Compose
 from postil.surfaces.shell.argv import Globals
 
 if TYPE_CHECKING:
+    from postil.surfaces.composition import Compose
     from postil.wire.transports.timeouts import Timeouts
 
 FACES = {

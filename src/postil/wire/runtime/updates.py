@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from postil.core.failure import Failure
-from postil.core.group import Announcement
 from postil.wire.protocol import notifications
 from postil.wire.protocol.methods import MOST_WATCHES
 
 if TYPE_CHECKING:
+    from postil.core.group import Announcement
     from postil.core.registry import Listed
     from postil.wire.protocol.events import Work
     from postil.wire.runtime.runner import Runner

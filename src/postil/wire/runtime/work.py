@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from postil.core import invoke, limits
+from postil.core import limits
 from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
 from postil.core.content import Document
 from postil.core.effects.joining import joining
@@ -152,6 +152,8 @@ async def _run_once(call: WireCall, operation: Operation, decoded: Mapping[str, 
 
 
 async def _claim_and_run(call: WireCall, operation: Operation, decoded: Mapping[str, Any]) -> object:
+    from postil.core import invoke  # only calls with a key pay for it
+
     keys, arguments, key = call.runner.server.keys, call.work.arguments, str(call.work.key)
     assert keys is not None
     if not operation.is_async:
