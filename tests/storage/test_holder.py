@@ -4,6 +4,9 @@ import os
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
+
+import pytest
 
 from postil.storage.holder import is_alive, this_process
 
@@ -37,6 +40,30 @@ def test_another_process_with_the_same_number_is_not_the_holder() -> None:
 def test_the_name_is_stable_and_holds_the_process_number() -> None:
     assert this_process() == this_process()
     assert this_process().split()[-2] == str(os.getpid())
+
+
+def test_a_fork_is_another_process() -> None:
+    before = this_process()
+    read, write = os.pipe()
+    if (child := os.fork()) == 0:
+        os.write(write, this_process().encode())
+        os._exit(0)
+    os.close(write)
+    with open(read) as pipe:
+        named = pipe.read()
+    os.waitpid(child, 0)
+    assert named.split()[-2] == str(child)
+    assert named != before
+    assert not is_alive(named, since=time.time(), patience=1000), "it has ended"
+    assert this_process() == before
+
+
+def test_a_host_that_is_renamed_has_its_new_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = this_process()
+    monkeypatch.setattr("os.uname", lambda: SimpleNamespace(nodename="renamed"))
+    assert this_process().split()[0] == "renamed"
+    assert this_process().split()[1:] == before.split()[1:]
+    assert is_alive(this_process(), since=0, patience=0)
 
 
 def test_of_another_host_only_time_tells() -> None:

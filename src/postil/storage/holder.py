@@ -7,29 +7,37 @@ from __future__ import annotations
 
 import os
 import time
+from functools import lru_cache
 
 
 def this_process() -> str:
     """Returns a name that no other process has, on any host and after any restart."""
-    return f"{_host()} {os.getpid()} {_started(os.getpid())}"
+    return _name_process(os.uname().nodename)
 
 
 def is_alive(holder: str, since: float, patience: float) -> bool:
     """Returns whether the holder still runs. For one of another host: whether `patience` seconds are not over yet."""
     host, _, process = holder.rpartition(" ")[0].rpartition(" ")
     started = holder.rpartition(" ")[2]
-    if host != _host() or not process.isdigit() or not started.isdigit() or started == "0":
+    if host != _host(os.uname().nodename) or not process.isdigit() or not started.isdigit() or started == "0":
         return time.time() - since < patience
     return _started(int(process)) == int(started)
 
 
-def _host() -> str:
+@lru_cache(maxsize=4)
+def _name_process(name: str) -> str:
+    """Returns the name of this process, on a host of that name. Kept: every check of the inbox asks for it."""
+    return f"{_host(name)} {os.getpid()} {_started(os.getpid())}"
+
+
+@lru_cache(maxsize=4)
+def _host(name: str) -> str:
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:
             # Containers may share a name and a kernel, but their process numbers mean other processes.
-            return f"{os.uname().nodename} {file.read().strip()} {os.readlink('/proc/self/ns/pid')}"
+            return f"{name} {file.read().strip()} {os.readlink('/proc/self/ns/pid')}"
     except OSError:
-        return os.uname().nodename
+        return name
 
 
 def _started(process: int) -> int:
@@ -39,3 +47,7 @@ def _started(process: int) -> int:
             return int(file.read().rpartition(b")")[2].split()[19])
     except (OSError, IndexError, ValueError):
         return 0
+
+
+os.register_at_fork(after_in_child=_name_process.cache_clear)
+os.register_at_fork(after_in_child=_host.cache_clear)
