@@ -160,8 +160,8 @@ def test_what_a_killed_judge_left_is_removed_by_the_next(tmp_path: Path, monkeyp
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}
     words = [sys.executable, "-c", HOLD]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(words, cwd=ROOT, env=environment, text=True, **pipes) as judging:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, cwd=ROOT, env=environment, text=True, stdin=pipe, stdout=pipe) as judging:
         assert judging.stdout
         folder = Path(judging.stdout.readline().strip())
         scratch.remove_left("pm-")

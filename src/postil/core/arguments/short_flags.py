@@ -45,8 +45,11 @@ SECOND: Mapping[tuple[str, str], str] = {
 }
 """Letters whose meaning is of one contract, or that mean something else in another command; and why."""
 
-_WANTED = {name: letter for letter, names in LETTERS.items() for name in names}
-_WANTED |= {name: letter for letter, name in SECOND if name != "comment"}  # which has two letters: a mark says which
+_WANTED = {name: letter for letter, names in LETTERS.items() for name in names} | {
+    name: letter
+    for letter, name in SECOND
+    if name != "comment"  # which has two letters: a mark says which
+}
 
 
 def choose_letters(arguments: Iterable[str], marked: Mapping[str, str]) -> dict[str, str]:
