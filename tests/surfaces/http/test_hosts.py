@@ -47,6 +47,22 @@ def test_a_page_may_speak_to_us_from_the_same_place_or_if_it_is_named(origin: by
     assert HOSTS.admit({b"host": b"localhost:3000", b"origin": origin}, "http") is admitted
 
 
+@pytest.mark.parametrize(
+    ("host", "origin", "admitted"),
+    [
+        (b"postil.example", b"https://postil.example", True),
+        (b"Postil.Example:8443", b"https://postil.example:8443", True),
+        (b"postil.example", b"https://postil.example:8443", False),
+        (b"postil.example", b"https://evil.example", False),
+        (b"localhost:3000", b"https://localhost:3000", False),
+        (b"evil.example", b"https://evil.example", False),
+    ],
+)
+def test_a_proxy_may_speak_https_for_a_host_that_is_named(host: bytes, origin: bytes, admitted: bool) -> None:
+    hosts = Hosts([*LOOPBACK, "postil.example"], (), fronted=["Postil.example"])
+    assert hosts.admit({b"host": host, b"origin": origin}, "http") is admitted
+
+
 def test_the_names_that_are_remembered_are_bounded_and_the_others_still_served() -> None:
     hosts = Hosts(["localhost"])
     for port in range(MOST_REMEMBERED * 2):

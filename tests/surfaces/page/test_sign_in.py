@@ -53,3 +53,23 @@ def test_who_is_no_member_sees_nothing_of_the_workspace(tmp_path: Path, is_membe
         assert key not in page.text
         assert run("postil", "key", "revoke", "one", cwd=repo, **state).returncode == 0
         assert client.wait_for(401, "/changes")
+
+
+def test_people_come_in_through_a_proxy_that_speaks_https(tmp_path: Path) -> None:
+    """What docs/deploy.md sets up: the browser's Origin is https, what reaches us is http with its Host."""
+    repo = new_repository(tmp_path / "repo", a__txt="one\n")
+    made = run("postil", "key", "create", "one", "--workspace", cwd=repo, XDG_STATE_HOME=str(tmp_path / "state"))
+    key = next(word for word in made.stdout.split() if len(word) > 30)
+    names = {"POSTIL_ALLOWED_HOSTS": "postil.example.org", "POSTIL_TRUSTED_PROXIES": "127.0.0.1"}
+    by_browser = {"Host": "postil.example.org", "X_Forwarded_For": "192.0.2.9", "Sec_Fetch_Site": "same-origin"}
+    with serve_page(repo, "--auth", "key", **names) as served:
+        client = Client(served)
+        for foreign in ("https://evil.example", "https://postil.example.org:444", "null"):
+            assert client.post("/open", {"credential": key}, **by_browser, Origin=foreign).status == 403
+        entered = client.post("/open", {"credential": key}, **by_browser, Origin="https://postil.example.org")
+        assert entered.status == 200
+        assert "; Secure" in entered.headers["Set-Cookie"]
+        client.cookie = entered.headers["Set-Cookie"].partition(";")[0]
+        page = client.ask("GET", "/comments", **by_browser)
+        assert page.status == 200
+        assert 'name="q"' in page.text

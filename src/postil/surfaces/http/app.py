@@ -124,7 +124,8 @@ class HttpApp:
             if not self._hosts.admit(headers, scope["scheme"]) and not (path in PROBED and is_by_address(headers)):
                 raise Refused(
                     403,
-                    "Forbidden: this Host or Origin is not served here; its operator names it in http.allowed_hosts",
+                    "Forbidden: this Host or Origin is not served here; its operator names it in http.allowed_hosts,"
+                    " and a proxy in front hands on the Host that the browser sent",
                 )
             # The page is for no other origin, whatever is named for tools.
             if self._page is not None and (self._page.owns(path) or self._is_lost(scope, headers)):

@@ -32,11 +32,15 @@ def check_hosts(names: Iterable[str]) -> None:
 
 
 class Hosts:
-    """The names that may stand in Host. An Origin must be that same place, or be named."""
+    """The names that may stand in Host. An Origin must be that same place, or be named.
 
-    def __init__(self, names: Iterable[str], origins: Iterable[str] = ()) -> None:
+    Where the operator named the host (`fronted`), that place may also be the HTTPS of a proxy in front of us.
+    """
+
+    def __init__(self, names: Iterable[str], origins: Iterable[str] = (), fronted: Iterable[str] = ()) -> None:
         self._names = frozenset(name.lower() for name in names)
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
+        self._fronted = frozenset(name.lower() for name in fronted)
         self._known: set[bytes] = set()
 
     def admit(self, headers: Mapping[bytes, bytes], scheme: str) -> bool:
@@ -51,12 +55,19 @@ class Hosts:
         if origin is None:
             return True
         stated = origin.strip(b" \t").decode("latin-1").lower()
-        return stated == f"{scheme}://{host.decode('latin-1').lower()}" or stated in self._origins
+        place = host.decode("latin-1").lower()
+        if stated == f"{scheme}://{place}" or stated in self._origins:
+            return True
+        return stated == f"https://{place}" and _is_among(place, self._fronted)
 
     def _is_ours(self, host: str) -> bool:
-        found = _HOST.fullmatch(host)
-        # A name without a port stands for any port: a tunnel may lead here from another one.
-        return found is not None and (host in self._names or found[1] in self._names)
+        return _is_among(host, self._names)
+
+
+def _is_among(host: str, names: frozenset[str]) -> bool:
+    found = _HOST.fullmatch(host)
+    # A name without a port stands for any port: a tunnel may lead here from another one.
+    return found is not None and (host in names or found[1] in names)
 
 
 def is_by_address(headers: Mapping[bytes, bytes]) -> bool:

@@ -59,10 +59,10 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def hosts_for(host: str, names: Iterable[str], origins: Iterable[str]) -> Hosts:
+def hosts_for(host: str, names: Iterable[str], origins: Iterable[str], fronted: Iterable[str] = ()) -> Hosts:
     """Returns the names that a server bound to this address answers to."""
     own = f"[{host}]" if ":" in host else host
-    return Hosts([*LOOPBACK, own, *names], origins)
+    return Hosts([*LOOPBACK, own, *names], origins, fronted)
 
 
 def warn_of_names(host: str, names: Iterable[str], *, behind_proxy: bool) -> str:
@@ -123,7 +123,7 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
     peer = urlsplit(http.peer_address).netloc
     names = (*http.allowed_hosts, *guard.hosts, *([peer] if peer else []))
     origins = (*http.allowed_origins, *http.cors_origins, *guard.origins)
-    hosts = hosts_for(host, names, origins)
+    hosts = hosts_for(host, names, origins, http.allowed_hosts)
     note_call = None
     if log is not None:
         from postil.surfaces.http.access_log import note_call

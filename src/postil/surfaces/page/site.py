@@ -164,7 +164,9 @@ class Site:
         await self._let_in(scope, headers, session, send)
 
     async def _let_in(self, scope: Scope, headers: Headers, session: BrowserSession, send: Send) -> None:
-        cookie = write_cookie(session, headers, over_https=scope["scheme"] == "https")
+        # A proxy in front may speak HTTPS where we do not: the origin of the form says so.
+        over_https = scope["scheme"] == "https" or headers.get(b"origin", b"").strip().lower().startswith(b"https:")
+        cookie = write_cookie(session, headers, over_https=over_https)
         await _send_page(send, headers, 200, sign_in.lead_in(), [cookie])
 
     async def _show_sign_in(self, send: Send, status: int, *, used: bool = False) -> None:
