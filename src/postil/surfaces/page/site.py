@@ -109,7 +109,9 @@ class Site:
                 await self._show_sign_in(send, 401)
             else:
                 message = refused.message.partition(": ")[2] or refused.message
-                await self._explain(headers, send, refused.status, "Not now", message, more=[*refused.headers])
+                await self._explain(
+                    headers, send, refused.status, _head(refused.status), message, more=[*refused.headers]
+                )
 
     # -- letting in ---------------------------------------------------------------------------------------------------
 
@@ -361,6 +363,10 @@ class Site:
         self.streams.close()
         for _, watches in self._seen.values():
             watches.close()
+
+
+def _head(status: int) -> str:
+    return {403: "Not allowed", 404: "Not found", 405: "Not possible"}.get(status, "Not now")
 
 
 def _keep_typed(visit: Visit) -> Html | None:

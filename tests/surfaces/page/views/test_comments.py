@@ -16,7 +16,7 @@ def test_a_comment_stands_under_its_line_and_answers_come_live(browser: Browser,
         expect(page.get_by_text("No comments yet")).to_be_visible()
         page.goto(served.base + "/comments/file?file=greet.py")
         wait_until_live(page)
-        page.keyboard.press("a")
+        page.keyboard.press("a")  # no line is chosen yet: the form at the end asks for it
         page.get_by_label("Line").fill("2")
         page.get_by_label("What to say").fill("Why <i>day</i>?")
         page.get_by_role("button", name="Write").click()
@@ -61,3 +61,54 @@ def test_a_comment_in_doubt_is_decided_with_one_key(browser: Browser, served: Se
         page.keyboard.press("w")
         expect(page.get_by_text("Every comment knows its code")).to_be_visible()
         assert served.call("comments_list")["total"] == 0
+
+
+def test_the_code_of_a_file_has_the_width_of_the_page(browser: Browser, served: ServedPage) -> None:
+    for width in (1200, 360):
+        with browse(browser, served, "/comments/file?file=greet.py", viewport={"width": width, "height": 800}) as page:
+            numbers, text = (page.locator(f"#L1 td.{kind}").bounding_box() for kind in ("num", "text"))
+            assert numbers is not None
+            assert text is not None
+            assert numbers["width"] < text["width"] / 4
+
+
+def test_keys_comment_on_the_chosen_line_and_answer_what_stands_there(browser: Browser, served: ServedPage) -> None:
+    with browse(browser, served, "/comments/file?file=greet.py") as page:
+        wait_until_live(page)
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        page.keyboard.press("a")
+        page.keyboard.type("by keys alone")
+        page.keyboard.press("Escape")
+        page.keyboard.press("a")  # what was typed is still there
+        page.keyboard.type(", and whole")
+        page.keyboard.press("Control+Enter")
+        thread = page.locator("#under2 article")
+        expect(thread).to_contain_text("by keys alone, and whole")
+        expect(page.locator("tr.form-row")).to_have_count(0)
+        page.keyboard.press("r")
+        page.keyboard.type("an answer")
+        page.keyboard.press("Control+Enter")
+        expect(thread.locator(".replies")).to_contain_text("an answer")
+        page.locator("#L5 td.num").click()
+        page.keyboard.type("by the mouse")
+        page.keyboard.press("Control+Enter")
+        expect(page.locator("#under5 article")).to_contain_text("by the mouse")
+
+
+def test_a_person_says_where_a_lost_comment_belongs(browser: Browser, served: ServedPage) -> None:
+    served.call("add_comment", filePath="greet.py", line=6, text="leaves too early")
+    (served.folder / "greet.py").write_text("def other():\n    return 1\n")
+    with browse(browser, served, "/comments/doubts") as page:
+        wait_until_live(page)
+        page.keyboard.press("j")
+        page.keyboard.press("m")
+        page.get_by_label("Line").fill("2")
+        page.get_by_role("button", name="Place it there").click()
+        expect(page.get_by_text("Every comment knows its code")).to_be_visible()
+        assert [one["line"] for one in served.call("comments_list")["comments"]] == [2]
+
+
+def test_an_address_that_leads_nowhere_is_told_as_that(browser: Browser, served: ServedPage) -> None:
+    with browse(browser, served, "/nosuch") as page:
+        expect(page.get_by_role("heading", level=1)).to_have_text("Not found")

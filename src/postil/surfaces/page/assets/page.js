@@ -284,7 +284,7 @@
   }, true);
 
   // -- lines to remark on ----------------------------------------------------------------------------------------------
-  const stops = () => all("table.diff tr[id], [data-stop]").filter((node) => node.offsetParent);
+  const stops = () => all("table.diff tr[id]:not(.said-row), [data-stop]").filter((node) => node.offsetParent);
   let current = null, from = null;
   const select = (node, extend = false) => {
     if (!node) return;
@@ -303,8 +303,28 @@
     const rows = all("tr[id]", table), a = rows.indexOf(from), b = rows.indexOf(current);
     return a < 0 || b < 0 ? [current] : rows.slice(Math.min(a, b), Math.max(a, b) + 1);
   };
-  const forget = (row) => { try { sessionStorage.removeItem("remark " + row.dataset.after); } catch {} };
+  const forget = (row) => { try { sessionStorage.removeItem("remark " + (row.dataset.draft || row.dataset.after)); } catch {} };
+  // In a file with its comments: the form for a new one, under the chosen line.
+  const writeHere = () => {
+    const last = range().filter((row) => row.matches("table.source tr[id^=L]")).pop(), model = one("#new form");
+    if (!last || !model) return false;
+    const next = last.nextElementSibling;
+    if (next && next.hasAttribute("data-keep")) { one("textarea", next).focus(); return true; }
+    const row = document.createElement("tr"), cell = document.createElement("td"), cancel = document.createElement("button");
+    row.dataset.keep = ""; row.dataset.after = last.id; row.className = "form-row";
+    cell.colSpan = 2;
+    const form = document.importNode(model, true), text = form.elements.text;
+    form.elements.line.value = last.id.slice(1);
+    const name = "remark " + (row.dataset.draft = form.elements.file.value + ":" + last.id);
+    cancel.type = "button"; cancel.dataset.cancel = ""; cancel.textContent = "Cancel";
+    try { text.value = sessionStorage.getItem(name) || ""; } catch {}
+    text.addEventListener("input", () => { try { sessionStorage.setItem(name, text.value); } catch {} });
+    form.append(" ", cancel); cell.append(form); row.append(cell); last.after(row);
+    text.focus();
+    return true;
+  };
   const openForm = (side) => {
+    if (writeHere()) return;
     const rows = range().filter((row) => row.matches("table.diff tr[id]"));
     const template = one("#remark-form");
     if (!rows.length || !template) return;
@@ -400,7 +420,8 @@
     select(list[Math.max(0, Math.min(list.length - 1, at + by))], extend);
   };
   const press = (key) => {
-    const near = current && (current.matches("[data-stop]") ? current : current.closest("section.file"));
+    const said = current && current.nextElementSibling;
+    const near = current && (current.matches("[data-stop]") ? current : current.closest("section.file") || (said && said.matches(".said-row") ? said : null));
     const found = (near && all(`[data-key="${key}"]`, near).find((node) => node.offsetParent)) || one(`main [data-key="${key}"]:not([data-stop] *):not(section.file *)`);
     if (!found) return false;
     found.click();
@@ -444,6 +465,7 @@
     else if (low === "k" || key === "ArrowUp" && current) step(stops(), -1, shift);
     else if (low === "n" || low === "p") step(all("section.file"), low === "n" ? 1 : -1);
     else if (low === "c") openForm("");
+    else if (low === "a" && writeHere()) did = true;
     else if (key === "<" || key === ">") shove(key === ">" ? 1 : -1);
     else if (low === "t") turnTheme();
     else if (low === "o") { const details = current && one("details", current.closest("section.file") || current); if (details) { details.dataset.touched = ""; details.open = !details.open; } }

@@ -49,6 +49,7 @@ async def show_doubts(visit: Visit) -> Shown:
 def _show_doubt(visit: Visit, one: Comment) -> Html:
     address = f"/comments/{one.id}"
     keep = make_button(visit, f"{address}/place", "It is right where it is", "y", file=one.path, line=str(one.line))
+    elsewhere = _show_elsewhere(visit, f"{address}/place", one)
     delete = make_button(visit, f"{address}/delete", "Delete the comment", "w", file=one.filePath)
     return tag(
         "section",
@@ -61,6 +62,7 @@ def _show_doubt(visit: Visit, one: Comment) -> Html:
         tag(
             "div",
             keep if one.state != "orphaned" and visit.offers("move_comment") else None,
+            elsewhere if visit.offers("move_comment") else None,
             delete if visit.offers("delete_comment") else None,
             class_="acts",
         ),
@@ -68,6 +70,25 @@ def _show_doubt(visit: Visit, one: Comment) -> Html:
         id=f"d{one.id}",
         data_stop="doubt",
         tabindex="-1",
+    )
+
+
+def _show_elsewhere(visit: Visit, address: str, one: Comment) -> Html:
+    """Returns a form for the place that nobody proposed: a person may know where the code went."""
+    line = tag("input", name="line", type="number", min=1, required=True)
+    return tag(
+        "details",
+        tag("summary", "It belongs elsewhere", class_="button", data_key="m"),
+        tag(
+            "form",
+            visit.form_token(),
+            tag("label", tag("span", "Line"), line),
+            tag("label", tag("span", "File"), tag("input", name="file", value=one.path, required=True)),
+            tag("button", "Place it there", class_="primary"),
+            method="post",
+            action=address,
+        ),
+        class_="act",
     )
 
 

@@ -19,7 +19,7 @@ from postil.surfaces.page.views.comment_thread import (
     show_comment,
     show_places,
 )
-from postil.surfaces.page.views.diff_table import Line, show_text
+from postil.surfaces.page.views.diff_table import Line, show_columns, show_text
 from postil.surfaces.page.visit import Moved, Shown, Visit
 
 PAGE = 50
@@ -129,7 +129,13 @@ async def show_file(visit: Visit) -> Shown:
         "section",
         tag("h1", code.file),
         tag("p", f"{_count(code.total, 'line')}, {_count(len(found.comments), 'comment')}", class_="quiet"),
-        tag("table", tag("tbody", rows), class_="diff unified source", aria_label=code.file),
+        tag(
+            "table",
+            show_columns("n", "t"),
+            tag("tbody", rows),
+            class_="diff unified source",
+            aria_label=code.file,
+        ),
         tag("p", tag("a", "More lines", href=f"/comments/file?{urlencode({'file': file, 'start': last + 1})}"))
         if last < code.total
         else None,

@@ -65,7 +65,7 @@ def show_unified(file: str, hunks: Sequence[Hunk], under: Under) -> Html:
             )
             rows += _under_rows(under, line, 3)
     return tag(
-        "table", _columns("n", "n", "t"), tag("tbody", rows), class_="diff unified", aria_label=f"Changes of {file}"
+        "table", show_columns("n", "n", "t"), tag("tbody", rows), class_="diff unified", aria_label=f"Changes of {file}"
     )
 
 
@@ -93,7 +93,7 @@ def show_split(file: str, hunks: Sequence[Hunk], under: Under) -> Html:
             for line in dict.fromkeys((old, new)):
                 if line is not None:
                     rows += _under_rows(under, line, 4)
-    columns = _columns("n", "t", "n", "t")
+    columns = show_columns("n", "t", "n", "t")
     return tag("table", columns, tag("tbody", rows), class_="diff split", aria_label=f"Changes of {file}")
 
 
@@ -122,7 +122,7 @@ def _cells(line: Line | None, *, is_old: bool) -> list[Html]:
     return [tag("td", class_=f"num {kind}", data_n=number), tag("td", show_text(line), class_=f"text {kind}")]
 
 
-def _columns(*kinds: str) -> Html:
+def show_columns(*kinds: str) -> Html:
     """Returns the widths: the first row cannot give them, since it spans all columns."""
     return tag("colgroup", [tag("col", class_=f"col-{kind}") for kind in kinds])
 

@@ -19,9 +19,10 @@ KEYS = (
     ("u", "side by side, or one below the other"),
     ("s", "send all drafts"),
     ("r, e, w", "in the inbox: reply, resolve or reopen, withdraw"),
+    ("a, r, e", "comments: a new one about the line, reply, resolve or reopen"),
     ("a, i, e, w", "issues: a new one, edit, close or reopen, claim or release"),
     ("< and >", "on the board: move the card to the column on that side"),
-    ("1 to 9, y, w", "comments in doubt: it belongs there, it is right where it is, delete it"),
+    ("1 to 9, y, m, w", "comments in doubt: it belongs there, is right where it is, belongs elsewhere, delete it"),
     ("t", "dark or light"),
 )
 
