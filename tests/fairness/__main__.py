@@ -16,30 +16,17 @@ import asyncio
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from postil.app import read_catalogue
-from tests.surfaces.programs import BIN
+from tests.fairness.calls import DEAR, list_calls, prepare
 from tests.surfaces.served import serve_http
-from tests.workspace.repositories import git, new_repository
 
 GOOD, OPEN = 20, 64
-GIVEN: dict[str, Any] = {
-    "filePath": "a.py", "file": "a.py", "path": "a.py", "line": 1, "query": "remark", "text": "a remark",
-    "title": "a title", "format": "json", "revision": "HEAD", "since": "HEAD", "startLine": 1, "endLine": 2,
-}  # fmt: skip
-DEAR: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("export_comments", {"format": "json"}),
-    ("search_comments", {"query": "remark"}),
-    ("git_mile_list", {}),
-)
 
 
 class Caller:
@@ -117,7 +104,8 @@ async def compare(url: str, keys: list[str], method: str, params: dict[str, Any]
     """Print both numbers of an operation. Returns whether the promise holds."""
     callers = [Caller(url, key) for key in keys[:GOOD]]
     for name, given in ((method, params), *DEAR):  # the first use of a part imports it
-        await callers[0].ask(name, given)
+        answer = await callers[0].ask(name, given)
+        assert "result" in answer, f"{name}: {answer}"  # the time of a refusal says nothing
     alone: list[float] = []
     beside: list[float] = []
     for turn in range(2 * options.turns):
@@ -145,39 +133,6 @@ def describe(took: list[float]) -> str:
     return f"{sorted(took)[len(took) // 2] * 1000:7.1f} {find_p99(took) * 1000:7.1f}"
 
 
-def list_calls(only: Collection[str], ids: dict[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields every operation that answers by itself, with arguments."""
-    for entry in read_catalogue().operations:
-        schema = json.loads(bytes(entry.input_schema))
-        waits = entry.name in ("inbox_wait", "request_review")
-        if entry.part == "gitlab" or not entry.tool or waits or (only and entry.name not in only):
-            continue
-        given = {**GIVEN, "commentId": ids["comment"]}
-        if entry.part == "tracker":
-            given["id"] = ids["issue"]
-        yield entry.name, {name: given.get(name, "a") for name in schema.get("required", ())}
-
-
-def prepare(root: Path, keys: int) -> tuple[list[str], dict[str, str]]:
-    """Make a repository with comments and issues. Returns so many keys, and the ids of a comment and of an issue."""
-    new_repository(root, a__py="def f():\n    return 1\n")
-    git(root, "config", "user.name", "A")
-    git(root, "config", "user.email", "a@example.org")
-
-    def postil(*arguments: str) -> str:
-        command = [BIN / "postil", *arguments]
-        return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout.strip()
-
-    for number in range(20):
-        postil("comments", "add", "a.py", "1", f"remark {number}")
-        postil("issue", "create", f"issue {number}")
-    ids = {
-        "comment": json.loads(postil("comments", "list", "--json"))["comments"][0]["id"],
-        "issue": json.loads(postil("issue", "list", "--json"))["items"][0]["id"],
-    }
-    return [postil("key", "create", f"k{number}", "--workspace") for number in range(keys)], ids
-
-
 def main() -> int:
     """Serve a workspace for each operation and compare."""
     parser = argparse.ArgumentParser(prog="fairness", description=__doc__)
@@ -196,10 +151,12 @@ def main() -> int:
         flags = ("--config", str(used / "unlimited.toml")) if options.unlimited else ()
         (used / "unlimited.toml").write_text("[limits]\nper_minute = 0\nin_flight = 0\n")
         shutil.copytree(used, kept, symlinks=True)
-        for method, params in list_calls(options.only, ids):
+        for method, params in list_calls(ids):
+            if options.only and method not in options.only:
+                continue
             shutil.rmtree(used)
             shutil.copytree(kept, used, symlinks=True)
-            with serve_http(used / "work", "--auth", "key", *flags) as served:
+            with serve_http(used / "work", "--auth", "key", "--toolset", "extra", *flags) as served:
                 broken += not asyncio.run(compare(served.url, keys, method, params, options))
     return min(1, broken)
 
