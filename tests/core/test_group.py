@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from postil.core.group import Announcement, Finding, Tell, announcer, check, completer, glance
 from postil.core.operation import reads
@@ -80,13 +80,13 @@ def test_a_part_that_is_turned_off_says_nothing() -> None:
 
 class Shelf:
     @completer("id", "more")
-    def complete_id(self, typed: str) -> dict[str, str]:
+    def complete_id(self, typed: str, given: Mapping[str, object]) -> dict[str, str]:
         return {"b1": "a book"} if "b1".startswith(typed) else {}
 
 
 def test_a_completer_is_offered_for_each_of_its_arguments() -> None:
     registry = Registry.of([("shelf", Shelf())])
-    assert [(each.name, registry.method(each)("b")) for each in registry.completers] == [
+    assert [(each.name, registry.method(each)("b", {})) for each in registry.completers] == [
         ("id", {"b1": "a book"}),
         ("more", {"b1": "a book"}),
     ]

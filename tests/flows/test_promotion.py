@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -92,6 +93,31 @@ def test_an_issue_is_opened_at_gitlab_once_and_remembers_where(shop: Path) -> No
     assert titles.count("Round to cents") == 1
     (comment,) = postil(shop, "issue", "show", created["id"])["comments"]
     assert comment["body"] == f"Opened at GitLab as {opened['where']}"
+
+
+def test_an_issue_opened_at_gitlab_answers_to_its_address_and_is_not_imported_twice(shop: Path, tmp_path: Path) -> None:
+    created = postil(shop, "issue", "create", "Round to cents", "--label", "bug")
+    with running(Emulator()) as address:
+        gitlab = {"GITLAB_URL": address, "GITLAB_TOKEN": DEVELOPER}
+        opened = postil(shop, "issue", "gitlab", created["id"], "123", environ=gitlab)
+        iid = opened["target"].rpartition("#")[2]
+        there = postil(shop, "gitlab", "issue", "123", "--issue-iid", iid, environ=gitlab)
+    url = opened["where"]
+    place = re.sub(r"^https?://|/-/issues/\d+$", "", url)
+    for name in (url, f"{place}#{iid}", f"{place.partition('/')[2]}#{iid}"):
+        assert postil(shop, "issue", "show", name)["id"] == created["id"], name
+    file = tmp_path / "there.json"
+    file.write_text(json.dumps([there]))
+    assert postil(shop, "issue", "import", str(file))["created"] == 0
+    note = {"id": 5, "author": {"username": "bob"}, "body": "Half up", "created_at": "2999-01-02T00:00:00Z"}
+    later = {**there, "state": "closed", "updated_at": "2999-01-02T00:00:00Z", "comments": [note]}
+    file.write_text(json.dumps([later]))
+    assert postil(shop, "issue", "import", str(file))["updated"] == 1
+    assert postil(shop, "issue", "import", str(file))["unchanged"] == 1
+    (item,) = postil(shop, "issue", "list", "--all")["items"]
+    shown = postil(shop, "issue", "show", item["id"])
+    assert (shown["id"], shown["status"]) == (created["id"], "closed")
+    assert [comment["body"] for comment in shown["comments"]] == [f"Opened at GitLab as {url}", "Half up"]
 
 
 def test_an_issue_with_many_comments_is_opened_at_gitlab_whole_and_once(shop: Path) -> None:

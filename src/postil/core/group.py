@@ -71,7 +71,10 @@ class CompleterMark(Struct, frozen=True):
 
 
 def completer(*arguments: str) -> Callable[[F], F]:
-    """Mark a method `(typed) -> {value: what it is}`: values of these arguments of the part's commands."""
+    """Mark a method `(typed, given) -> {value: what it is}`: values of these arguments of the part's commands.
+
+    `given` has the arguments that stand before it, those that the words of the command settle, and `command`.
+    """
     return attach(CompleterMark(arguments))
 
 

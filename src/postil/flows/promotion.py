@@ -125,6 +125,9 @@ class PromotionFlows:
         )
         address = opened.web_url or f"#{opened.iid} of {project_id or 'the project'}"
         await asyncio.to_thread(self._run, "git_mile_comment", id=issue.id, body=f"{OPENED}{address}")
+        if opened.web_url:  # so that it answers to its address, and an import of it finds it
+            update = self._operation("git_mile_update")
+            await asyncio.to_thread(update.run, id=issue.id, external_ref=opened.web_url)
         return Promoted(f"Issue {issue.id[:8]}", f"GitLab issue #{opened.iid}", address)
 
     def _read_issue(self, id: str) -> ShownIssue:

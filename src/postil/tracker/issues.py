@@ -162,7 +162,9 @@ class Issues:
             raise InvalidParams(
                 f"Several milestones are called `{given[:64]}`: {', '.join(titled)}", advice="Give the id of one"
             )
-        elsewhere = self._find_origin(given.strip(), kind)
+        from postil.tracker.elsewhere import find_elsewhere  # only an id that is none of ours pays for it
+
+        elsewhere = find_elsewhere(self.store, given.strip(), kind)
         if elsewhere:
             return elsewhere
         if not is_id:
@@ -383,24 +385,6 @@ class Issues:
         titled = self._find_titled(given)  # before the ids here: `1` is rather the title 1 than an id that begins so
         return titled[0] if len(titled) == 1 else self.find_id(given, "milestone")
 
-    def _find_origin(self, given: str, kind: str | None) -> str:
-        """Returns the entity that was imported under this id of another tracker; empty when there is none."""
-        from postil.tracker.imports.model import derive_entity_id  # only an id that is none of ours pays for it
-
-        given = _ADDRESS.sub(r"\1#\2", given)
-        names = [f"{source}:{name}" for source in _SOURCES for name in (given, given.lower())]
-        ids = [derive_entity_id(name) for name in dict.fromkeys(names)]
-        sql = f"SELECT id, kind FROM ent WHERE n IN (SELECT n FROM log WHERE id IN ({', '.join('?' * len(ids))}))"
-        whole = next((id_ for id_, found in self.store.index.query(sql, ids) if kind in (None, found)), "")
-        if whole or len(given) < _SHORTEST_HASH or not re.fullmatch(r"[0-9a-f]+", given.lower()):
-            return whole
-        sql = "SELECT id, kind FROM ent WHERE n IN (SELECT n FROM origin WHERE name >= ? AND name < ?) LIMIT 10"
-        begun = f"git-bug:{given.lower()}"
-        rows = [id_ for id_, found in self.store.index.query(sql, (begun, begun + "g")) if kind in (None, found)]
-        if len(rows) > 1:
-            raise AmbiguousId(given, rows)
-        return rows[0] if rows else ""
-
     def _find_deleted(self, prefix: str) -> str:
         """Returns what to do where an id is that of something deleted, else nothing."""
         sql = "SELECT id FROM log WHERE id >= ? AND id < ? LIMIT 2"
@@ -414,10 +398,7 @@ class Issues:
 
 
 _SHORTEST_HASH = 4
-"""Letters of an id of git-bug, which shows seven; ids of the other sources are short and given whole."""
-_ADDRESS = re.compile(r"\Ahttps?://([^?#]{1,500}?)/(?:-/)?issues/(\d{1,19})\Z", re.ASCII)
-"""An issue of GitHub or GitLab as a browser has it; imported it is `github.com/ann/shop#4`."""
-_SOURCES = ("beads", "git-bug", "backlog", "github", "gitlab")
+"""Letters of an id from which on it may be meant to be one."""
 _REVERSE = {
     "blocks": "blocked-by",
     "parent": "child",

@@ -22,6 +22,14 @@ def format_moment(moment: datetime.datetime) -> str:
     return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z"
 
 
+_ADDRESS = re.compile(r"\Ahttps?://([^?#\s]{1,500}?)/(?:-/)?issues/(\d{1,19})/?\Z", re.ASCII)
+
+
+def name_address(text: str) -> str:
+    """Returns an issue's address at GitHub or GitLab as `github.com/ann/shop#4`; any other text as it is."""
+    return _ADDRESS.sub(r"\1#\2", text)
+
+
 @contextlib.contextmanager
 def paused_collection() -> Generator[None]:
     """Search for no cycles meanwhile: among millions of objects that form none it doubles the time."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from postil.tracker.failures import InvalidParams
 from postil.tracker.query.tree import QueryFault, suggest
 from postil.tracker.text import is_day
-from postil.tracker.vocabulary import LONGEST_NAME, LONGEST_TITLE, PRIORITIES, TYPES
+from postil.tracker.vocabulary import ADDRESS_FIELD, LONGEST_NAME, LONGEST_TITLE, PRIORITIES, TYPES
 
 LONGEST_TEXT = 1_000_000
 
@@ -98,7 +98,7 @@ def check_field(field: str, value: str) -> str | None:
         return check_one_of("type", plain.lower(), TYPES)
     if field == "estimate" and not re.fullmatch(r"\d{1,5}(\.\d{1,2})?(m|h|d|w|p)", plain.lower()):
         raise InvalidParams(f"`{plain[:64]}` is no estimate", advice="Write 30m, 4h, 2d, 1w, or points as 3p")
-    return plain.lower()
+    return plain if field == ADDRESS_FIELD else plain.lower()
 
 
 def check_key(key: str) -> str:

@@ -7,6 +7,10 @@ LINK_TYPES = ("blocks", "parent", "related", "duplicate", "discovered-from")
 PRIORITIES = ("critical", "high", "medium", "low")
 NO_PRIORITY = len(PRIORITIES)
 TYPES = ("bug", "feature", "task", "chore", "epic")
+ADDRESS_FIELD = "external_ref"
+"""The field that holds the address of the same issue elsewhere."""
+AT = "at:"
+"""Before such an address in the table of origins."""
 LONGEST_TITLE = 1000
 LONGEST_NAME = 200
 ACYCLIC_LINKS = ("blocks", "parent")

@@ -108,6 +108,17 @@ def test_ids_are_offered_with_what_they_name(repository: Path) -> None:
     assert complete(repository, "inbox", "edit", number, "") == {}  # its second argument is a text
 
 
+def test_a_command_for_one_kind_offers_only_that_kind(repository: Path) -> None:
+    issue, milestone = (
+        json.loads(run("postil", kind, "create", title, "--json", cwd=repository).stdout)["id"]
+        for kind, title in (("issue", "Fix the door"), ("milestone", "v1"))
+    )
+    assert complete(repository, "milestone", "show", "") == {milestone: "v1"}
+    assert complete(repository, "milestone", "close", "") == {milestone: "v1"}
+    assert complete(repository, "issue", "comment", "") == {issue: "Fix the door"}
+    assert complete(repository, "close", "", program="git-mile") == {issue: "Fix the door", milestone: "v1"}
+
+
 def test_where_there_is_no_repository_no_ids_are_offered(tmp_path: Path) -> None:
     done = run("postil", "complete-words", "issue", "show", "", cwd=tmp_path)
     assert (done.returncode, done.stderr, "\t" in done.stdout) == (0, "", False)

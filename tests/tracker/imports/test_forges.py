@@ -79,6 +79,49 @@ def test_issues_of_a_host_keep_people_times_and_labels(repository: Path, tmp_pat
     assert run(repository, "show", address + "0").returncode == 2
 
 
+MILESTONES = [
+    {
+        "number": 7, "title": "T", "url": "https://github.com/g/p/issues/7",
+        "milestone": {"number": 3, "title": "v1", "description": "first", "dueOn": "2025-03-01T00:00:00Z"},
+    },
+    {"number": 8, "title": "U", "url": "https://github.com/g/p/issues/8", "milestone": {"number": 3, "title": "v1"}},
+    {"number": 9, "title": "V", "url": "https://github.com/g/p/issues/9", "milestone": None},
+]  # fmt: skip
+
+
+def test_milestones_of_a_host_are_milestones(repository: Path, tmp_path: Path):
+    (tmp_path / "issues.json").write_text(json.dumps(MILESTONES))
+    assert answered(repository, "import", str(tmp_path / "issues.json"))["created"] == 4
+    shown = answered(repository, "show", "v1")
+    assert (shown["kind"], shown["due"], shown["description"]) == ("milestone", "2025-03-01", "first")
+    found = answered(repository, "list", "issue", "--filter", 'milestone = "v1"')["items"]
+    assert sorted(item["title"] for item in found) == ["T", "U"]
+    assert answered(repository, "import", str(tmp_path / "issues.json"))["unchanged"] == 4
+
+
+def test_a_milestone_of_the_same_title_is_taken(repository: Path, tmp_path: Path):
+    here = answered(repository, "create", "milestone", "v1", "--description", "ours")
+    (tmp_path / "issues.json").write_text(json.dumps(MILESTONES))
+    assert answered(repository, "import", str(tmp_path / "issues.json"))["created"] == 3
+    assert answered(repository, "show", "g/p#8")["milestone"] == here["id"]
+    assert answered(repository, "show", "v1")["description"] == "ours"
+
+
+def test_one_issue_of_gitlab_is_a_source_and_a_short_list_says_what_is(repository: Path, tmp_path: Path):
+    file = tmp_path / "issue.json"
+    address = "https://gitlab.example/g/p/-/issues/"
+    one = {"iid": 7, "title": "T", "milestone": "v1", "web_url": f"{address}7"}
+    file.write_text(json.dumps(one))
+    assert answered(repository, "import", str(file))["created"] == 2
+    assert answered(repository, "show", "https://gitlab.example/g/p/-/issues/7")["title"] == "T"
+    file.write_text(json.dumps([one]) + json.dumps([{**one, "iid": 8, "web_url": f"{address}8"}], indent=1))
+    assert answered(repository, "import", str(file))["created"] == 1  # pages as glab prints them
+    file.write_text(json.dumps({"issues": [{"iid": 7, "title": "T"}], "pagination": {}}))
+    refused = run(repository, "import", str(file))
+    assert refused.returncode == 2
+    assert "glab api" in refused.stderr
+
+
 def test_what_is_no_list_of_issues_is_refused(repository: Path, tmp_path: Path):
     (tmp_path / "x.json").write_text('[{"iid": ')
     assert run(repository, "import", str(tmp_path / "x.json")).returncode == 2

@@ -298,7 +298,7 @@ class CommentsById:
         return Shown(now_, now_.commit, moves, now_.newText, find_copies(self._tree, each.place), origin)
 
     @completer("commentId")
-    def complete_id(self, typed: str) -> dict[str, str]:
+    def complete_id(self, typed: str, given: Mapping[str, object]) -> dict[str, str]:
         """Returns the short names (or else ids) of comments that begin so, with file, line and what they say."""
         named = {id_: name for id_, name in self._context.short_names().items() if name.startswith(typed)}
         if not named:

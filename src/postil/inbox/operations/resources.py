@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from postil.core.failure import Failure
 from postil.core.group import MOST_OFFERED, Announcement, Finding, Tell, announcer, check, completer, glance
@@ -121,7 +121,7 @@ class MessageResources:
         return Finding("ok", f"{counts.waiting} {'message' if counts.waiting == 1 else 'messages'} waiting")
 
     @completer("id")
-    def complete_id(self, typed: str) -> dict[str, str]:
+    def complete_id(self, typed: str, given: Mapping[str, object]) -> dict[str, str]:
         """Returns the messages whose number begins so, open ones first, and what they say."""
         messages = self._inbox.messages
         found = [*messages.open_messages(), *messages.drafts(), *messages.closed_messages()]

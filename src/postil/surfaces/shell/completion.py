@@ -141,7 +141,8 @@ def complete_argument(registry: Registry, ways: list[list[str]], last: str) -> l
     argument = names[min(len(given), len(names) - 1)]
     known = [each for each in registry.completers if (each.part, each.name) == (entry.part, argument)]
     try:
-        values: dict[str, str] = registry.method(known[0])(last) if known else {}
+        before = {"command": entry.shell, **entry.settled, **dict(zip(names, given, strict=False))}
+        values: dict[str, str] = registry.method(known[0])(last, before) if known else {}
     except Failure:  # no repository here, or one that cannot be read: a press of TAB is no place to say so
         return []
     plain = {value: about for value, about in values.items() if _PLAIN.match(value)}

@@ -11,24 +11,39 @@ import msgspec
 from postil.tracker.failures import InvalidParams
 from postil.tracker.imports.model import ForeignComment, ForeignIssue
 from postil.tracker.text import format_moment
-from postil.tracker.vocabulary import PRIORITIES
+from postil.tracker.vocabulary import ADDRESS_FIELD, PRIORITIES
 
 Record = dict[str, Any]
+_lists = msgspec.json.Decoder(list[Record] | Record)
 _KEY = re.compile(r"^(?P<key>[A-Za-z_][\w-]*):\s*(?P<value>.*)$")
 
 
 def looks_like_host(text: str) -> bool:
-    """Returns whether a text is a list of issues of GitHub or GitLab."""
-    return text.lstrip()[:1] == "[" and ('"iid"' in text or '"number"' in text)
+    """Returns whether a text is a list of issues of GitHub or GitLab, or one of them."""
+    begin = text.lstrip()[:1]
+    return (begin == "[" and ('"iid"' in text or '"number"' in text)) or (
+        begin == "{" and '"iid"' in text and '"origin"' not in text
+    )
 
 
 def read_host(text: str) -> list[ForeignIssue]:
-    """Read a JSON list: of `gh issue list --json …`, of `glab`, or of the REST APIs."""
+    """Read lists of `gh issue list --json …`, of `glab`, or of the REST APIs, one after the other; or single issues."""
     try:
-        records = msgspec.json.decode(text.encode(), type=list[Record])
+        read: list[list[Record] | Record] = _lists.decode_lines(text)
     except (msgspec.DecodeError, RecursionError) as fault:
         raise InvalidParams(f"This is no list of issues: {fault}", advice="Import the JSON as it was printed") from None
-    return [_convert(record) for record in records if "pull_request" not in record]
+    records: list[Record] = []
+    for one in read:
+        records += one if isinstance(one, list) else [one]
+    if any("iid" not in record and "issues" in record for record in records):  # `gitlab issues --json` prints the short
+        raise InvalidParams(
+            "These issues come without their addresses, labels and times",
+            advice="Import what `glab api --paginate projects/GROUP%2FPROJECT/issues` prints, or the REST API there, or"
+            " single ones: `postil gitlab issue GROUP/PROJECT --issue-iid N --json`",
+        )
+    milestones: dict[str, ForeignIssue] = {}
+    issues = [_convert(record, milestones) for record in records if "pull_request" not in record]
+    return [*milestones.values(), *issues]
 
 
 def looks_like_backlog(text: str) -> bool:
@@ -66,19 +81,19 @@ def read_backlog(text: str) -> list[ForeignIssue]:
     ]
 
 
-def _convert(record: Record) -> ForeignIssue:
-    """An issue of either host; gh writes its keys in camel case."""
+def _convert(record: Record, milestones: dict[str, ForeignIssue]) -> ForeignIssue:
+    """An issue of either host; gh writes its keys in camel case. Its milestone is put to the others."""
     on_gitlab = "iid" in record
     number = record["iid"] if on_gitlab else record.get("number", "")
     url = str(record.get("web_url") or record.get("html_url") or record.get("url") or "")
     place = re.sub(r"^https?://(api\.)?|/(-/)?issues/\d+$", "", url) or "unknown"
-    milestone = record.get("milestone")
-    fields = {"external_ref": url} if url else {}
-    if isinstance(milestone, dict):
-        fields["milestone_title"] = str(cast("Record", milestone).get("title") or "")
+    host = "gitlab" if on_gitlab else "github"
+    milestone = _convert_milestone(record.get("milestone"), f"{host}:{place}")
+    if milestone is not None:
+        milestones.setdefault(milestone.origin, milestone)
     comments = cast("list[Record]", record["comments"] if isinstance(record.get("comments"), list) else [])
     return ForeignIssue(
-        origin=f"{'gitlab' if on_gitlab else 'github'}:{place}#{number}",
+        origin=f"{host}:{place}#{number}",
         title=str(record.get("title") or ""),
         description=str(record.get("description" if on_gitlab else "body") or "").replace("\r\n", "\n"),
         status="closed" if str(record.get("state", "")).lower() == "closed" else "open",
@@ -97,7 +112,28 @@ def _convert(record: Record) -> ForeignIssue:
             )
             for at, one in enumerate(comments)
         ),
-        fields=fields,
+        milestone=milestone.origin if milestone is not None else None,
+        fields={ADDRESS_FIELD: url} if url else {},
+    )
+
+
+def _convert_milestone(value: object, project: str) -> ForeignIssue | None:
+    """Returns the milestone of an issue, given as a record or by its title."""
+    record = cast("Record", value) if isinstance(value, dict) else {"title": value}
+    title = str(record.get("title") or "")
+    if not title:
+        return None
+    due = str(record.get("due_on") or record.get("dueOn") or record.get("due_date") or "")[:10]
+    return ForeignIssue(
+        origin=f"{project}/milestones/{record.get('number') or record.get('iid') or title}",
+        kind="milestone",
+        title=title,
+        description=str(record.get("description") or "").replace("\r\n", "\n"),
+        status="closed" if str(record.get("state", "")).lower() == "closed" else "open",
+        due=due or None,
+        ts=_read_moment(str(record.get("created_at") or record.get("createdAt") or "")),
+        updated_ts=_read_moment(str(record.get("updated_at") or record.get("updatedAt") or "")),
+        closed_ts=_read_moment(str(record.get("closed_at") or record.get("closedAt") or "")),
     )
 
 

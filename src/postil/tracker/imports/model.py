@@ -31,7 +31,7 @@ from postil.tracker.events import (
 )
 from postil.tracker.model import Entity
 from postil.tracker.text import is_day
-from postil.tracker.vocabulary import IDENTITY, KINDS, LINK_TYPES, LONGEST_NAME, LONGEST_TITLE, STATUSES
+from postil.tracker.vocabulary import ADDRESS_FIELD, IDENTITY, KINDS, LINK_TYPES, LONGEST_NAME, LONGEST_TITLE, STATUSES
 
 if TYPE_CHECKING:
     from postil.tracker.store import Transaction
@@ -124,8 +124,18 @@ class Imported(Answer, frozen=True, kw_only=True):
         return "\n".join([counted, *left])
 
 
-def write_issues(tx: Transaction, foreign: list[ForeignIssue], known: dict[str, Entity]) -> Imported:
-    """Write what is new; `known` holds the entities that are here already, by id."""
+def write_issues(
+    tx: Transaction, foreign: list[ForeignIssue], known: dict[str, Entity], at: Mapping[str, str] | None = None
+) -> Imported:
+    """Write what is new; `known` holds the entities that are here already, by id.
+
+    `at` names those that are at an origin without having come from there.
+    """
+
+    def find(origin: str) -> str:
+        id_ = derive_entity_id(origin)
+        return (at or {}).get(origin, id_) if id_ not in known else id_
+
     created = updated = 0
     new: list[_Story] = []
     waiting: dict[str, list[str]] = {}
@@ -133,13 +143,15 @@ def write_issues(tx: Transaction, foreign: list[ForeignIssue], known: dict[str, 
         for origin in one.waits_for:
             waiting.setdefault(origin, []).append(one.origin)
     origins = {one.origin for one in foreign}
-    lost = {origin for origin in waiting if origin not in origins and derive_entity_id(origin) not in known}
+    lost = {origin for origin in waiting if origin not in origins and find(origin) not in known}
     for one in foreign:
-        id_ = derive_entity_id(one.origin)
+        id_ = find(one.origin)
         here = known.get(id_)
         before = len(tx.lines)
         blocks = tuple(("blocks", origin) for origin in waiting.get(one.origin, ()))
-        linked = msgspec.structs.replace(one, links=(*one.links, *blocks)) if blocks else one
+        links = tuple((type_, find(target)) for type_, target in (*one.links, *blocks))
+        aim = find(one.milestone) if one.milestone else None
+        linked = msgspec.structs.replace(one, links=links, milestone=aim)
         absent = [origin for origin in one.waits_for if origin in lost]
         if absent:
             named = _flatten(", ".join(absent))
@@ -157,7 +169,7 @@ def write_issues(tx: Transaction, foreign: list[ForeignIssue], known: dict[str, 
     for _, _, kind, id_, data in sorted((one for story in new for one in story.events), key=itemgetter(0, 1)):
         tx.write(kind, id_, **data)
     for origin in waiting.keys() - origins - lost:  # here since an earlier import
-        _link_waiting(tx, known[derive_entity_id(origin)], origin, waiting[origin])
+        _link_waiting(tx, known[find(origin)], origin, [find(one) for one in waiting[origin]])
     missing = [f"{origin}, for which {', '.join(waiting[origin])[:200]} waits" for origin in sorted(lost)]
     if len(missing) > _MOST_NAMED:
         missing[_MOST_NAMED:] = [f"and {len(missing) - _MOST_NAMED} more"]
@@ -166,7 +178,7 @@ def write_issues(tx: Transaction, foreign: list[ForeignIssue], known: dict[str, 
 
 
 def _link_waiting(tx: Transaction, blocker: Entity, origin: str, waiting: Sequence[str]) -> None:
-    edges = {("blocks", derive_entity_id(one)) for one in waiting}
+    edges = {("blocks", id_) for id_ in waiting}
     edges -= {(link.type, link.target) for link in blocker.links}
     if edges:
         key = _derive_event_id(origin, repr(sorted(edges)))
@@ -337,7 +349,7 @@ def _write_changes(tx: Transaction, here: Entity, one: ForeignIssue) -> None:
             tx.write(Set, here.id, f=field, value=value)
     for field, value in one.fields.items():
         present = "true" if field == "deleted" and here.deleted else here.fields.get(field)
-        if present != value:
+        if present != value and not (present and field == ADDRESS_FIELD):  # opened at another place since
             tx.write(Set, here.id, f=field, value=value)
     description = fit_description(one.title, one.description)
     if description != here.description:
@@ -347,6 +359,8 @@ def _write_changes(tx: Transaction, here: Entity, one: ForeignIssue) -> None:
     rm = tuple(label for label in here.labels if label not in labels)
     if add or rm:
         tx.write(Labelled, here.id, add=add, rm=rm)
+    if one.milestone and one.milestone != here.milestone:
+        tx.write(Set, here.id, f="milestone", value=one.milestone)
     people = tuple(name for name in fit_names(one.assignees) if name not in here.assignees)
     if people:
         tx.write(Assigned, here.id, add=people)

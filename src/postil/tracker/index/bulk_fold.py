@@ -26,8 +26,8 @@ from postil.tracker.events import (
     is_entity_id,
 )
 from postil.tracker.model import Claim
-from postil.tracker.text import bound_claim
-from postil.tracker.vocabulary import LONGEST_NAME, NO_PRIORITY, rank_priority
+from postil.tracker.text import bound_claim, name_address
+from postil.tracker.vocabulary import ADDRESS_FIELD, AT, LONGEST_NAME, NO_PRIORITY, rank_priority
 
 if TYPE_CHECKING:
     from postil.tracker.index.tables import SqlRow
@@ -187,7 +187,7 @@ class BulkFold:
         self.aims: list[tuple[str, str]] = []
         """(milestone, entity) wherever an event named a milestone."""
         self.origins: list[tuple[str, str]] = []
-        """(id at another tracker, entity) of what was imported."""
+        """(id or address at another tracker, entity) wherever an event named one."""
         # A few writers, authors and sets of labels are those of very many entities: held once.
         self._shared: dict[str, str] = {}
         self._births: dict[tuple[str, str, str], tuple[str, str, str]] = {}
@@ -315,6 +315,8 @@ class BulkFold:
             builder.set_rare().priority = rank_priority(value)
         elif event.f == "type":
             builder.set_rare().type = value or ""
+        elif event.f == ADDRESS_FIELD and value:
+            self.origins.append((AT + name_address(value)[:LONGEST_NAME], event.ent))
 
 
 def _count_names(builder: RowBuilder, event: Assigned | Linked) -> int:

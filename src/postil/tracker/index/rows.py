@@ -34,7 +34,8 @@ from postil.tracker.index.tables import (
 )
 from postil.tracker.model import Entity
 from postil.tracker.state.fold import fold, fold_lines
-from postil.tracker.vocabulary import LONGEST_NAME, NO_PRIORITY
+from postil.tracker.text import name_address
+from postil.tracker.vocabulary import ADDRESS_FIELD, AT, LONGEST_NAME, NO_PRIORITY
 
 if TYPE_CHECKING:
     import sqlite3
@@ -282,15 +283,19 @@ def note_absorbed(db: sqlite3.Connection, event: Event) -> None:
 
 
 def note_aims(db: sqlite3.Connection, n: int, events: Iterable[Event]) -> None:
-    """Remember every milestone that an entity ever belonged to, and its id at another tracker."""
+    """Remember every milestone that an entity ever belonged to, and its ids and addresses at other trackers."""
     for event in events:
-        aim = event.milestone if isinstance(event, Created) else None
-        if isinstance(event, Set) and event.f == "milestone":
+        aim = origin = None
+        if isinstance(event, Created):
+            aim, origin = event.milestone, event.origin and event.origin[:LONGEST_NAME]
+        elif isinstance(event, Set) and event.f == "milestone":
             aim = event.value
+        elif isinstance(event, Set) and event.f == ADDRESS_FIELD and event.value:
+            origin = AT + name_address(event.value)[:LONGEST_NAME]
         if aim:
             db.execute("INSERT OR IGNORE INTO aim VALUES (?, ?)", (aim, n))
-        if isinstance(event, Created) and event.origin:
-            db.execute("INSERT OR IGNORE INTO origin VALUES (?, ?)", (event.origin[:LONGEST_NAME], n))
+        if origin:
+            db.execute("INSERT OR IGNORE INTO origin VALUES (?, ?)", (origin, n))
 
 
 def note_writers(db: sqlite3.Connection, numbers: dict[str, int]) -> None:

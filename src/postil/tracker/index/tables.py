@@ -2,7 +2,7 @@
 
 `ent` and what hangs on it (label, assignee, link) is what lists ask; `log` says where an entity's lines are
 (`entity_lines.py`); `detail` is what `list --json` said of it last; `aim` names the milestones an entity ever belonged
-to; `origin` the ids of other trackers; `history` lets a cursor look back.
+to; `origin` the ids and addresses at other trackers; `history` lets a cursor look back.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from postil.tracker.model import Entity
 
-VERSION = 6
+VERSION = 7
 """Goes into `user_version` when a build is complete; another number, and the cache is built anew."""
 
 TABLES = """

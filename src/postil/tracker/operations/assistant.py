@@ -36,6 +36,7 @@ from postil.tracker.shell.input import (
 )
 from postil.tracker.text import round_to_second
 from postil.tracker.validation import check_comment, check_key
+from postil.tracker.vocabulary import ADDRESS_FIELD
 from postil.workspace.editing.editor import keep_typed
 
 Status = Literal["draft", "open", "closed"]
@@ -43,7 +44,7 @@ Key = Annotated[str, Meta(description="the same key again changes nothing")]
 _WRITER = ("author", "email")
 _NO_FIELDS: dict[str, object] = {
     **dict.fromkeys(("title", "description", "description_file", "milestone", "due", "status")),
-    **dict.fromkeys(("priority", "type", "estimate")),
+    **dict.fromkeys(("priority", "type", "estimate", ADDRESS_FIELD)),
     "label": [],
     "unlabel": [],
 }
@@ -178,7 +179,7 @@ class AssistantTools:
         crash=ServerError,
         positional=("id",),
         clears=("description",),
-        shell_only=("description_file", "remove", "label", "unlabel", *_WRITER, "when_empty"),
+        shell_only=("description_file", "remove", "label", "unlabel", "external_ref", *_WRITER, "when_empty"),
         spellings=(
             *_spell_both(
                 "edit",
@@ -210,6 +211,7 @@ class AssistantTools:
         remove: tuple[str, ...] = (),
         label: Annotated[tuple[str, ...], Meta(description="attach; may be repeated")] = (),
         unlabel: Annotated[tuple[str, ...], Meta(description="detach; may be repeated")] = (),
+        external_ref: Annotated[str, Meta(description="its address at another tracker, or none")] | None = None,
         author: str | None = None,
         email: str | None = None,
         when_empty: Literal["nothing", "edit", "refuse"] = "nothing",
@@ -218,7 +220,7 @@ class AssistantTools:
         text = read_text_or_file("description", description, description_file)
         if when_empty == "refuse" and not assign and not remove:
             raise InvalidParams("Nobody was named", advice="Name people, or take them off with --remove NAME")
-        fields = {"priority": priority, "type": type, "estimate": estimate}
+        fields = {"priority": priority, "type": type, "estimate": estimate, ADDRESS_FIELD: external_ref}
         given = (title, text, status, milestone, due, *fields.values())
         typed = when_empty == "edit" and all(value is None for value in given) and not label and not unlabel
         if typed:

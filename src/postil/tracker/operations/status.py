@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from msgspec import UNSET, UnsetType
 
@@ -44,9 +45,12 @@ class Status:
         return ", ".join(format_count(counted.get(kind, 0), f"open {kind}") for kind in ("issue", "milestone"))
 
     @completer("id", "more", "target")
-    def complete_id(self, typed: str) -> dict[str, str]:
-        """Returns the issues and milestones whose id begins so, and their titles."""
-        return {row.id: row.title for row in find_by_prefix(self._issues.refresh().index, typed, None, MOST_OFFERED)}
+    def complete_id(self, typed: str, given: Mapping[str, object]) -> dict[str, str]:
+        """Returns the issues and milestones whose id begins so, and their titles; where one kind is said, only that."""
+        said = given.get("entity") or str(given["command"]).partition(" ")[0]
+        # `git mile close` is `issue close`, for either kind.
+        kind = "milestone" if said in ("milestone", "mile") else "issue" if given.get("entity") == "issue" else None
+        return {row.id: row.title for row in find_by_prefix(self._issues.refresh().index, typed, kind, MOST_OFFERED)}
 
     @check("tracker")
     def check_logs(self) -> Finding:

@@ -127,7 +127,9 @@ class SyncCommands:
             )
         if sent.healed:
             facts["healed"] = sent.healed
-            note += f"; somebody rewrote or deleted a log: {format_count(sent.healed, 'event')} appended again"
+            again = f"{format_count(sent.healed, 'event')} appended again"
+            gone = f"{remote} is new or somebody deleted its logs" if not there else "somebody rewrote or deleted a log"
+            note += f"; {gone}: {again}"
         return Done(done=f"Pushed {sent.ref} to {remote}{note}", facts=facts)
 
     @reads(

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from postil.core.failure import NotFound
 from postil.core.operation import reads, writes
+from postil.tracker.elsewhere import find_addresses, find_titled
 from postil.tracker.events import decode, decode_lines
 from postil.tracker.failures import InvalidParams
 from postil.tracker.imports.model import (
@@ -117,10 +118,15 @@ class TransferCommands:
 
     def _take(self, foreign: list[ForeignIssue], dry_run: bool) -> Imported:
         with self._issues.transaction(dry_run=dry_run) as tx:
-            named = (origin for one in foreign for origin in (one.origin, *one.waits_for))
-            here = self._read_together(tx, [derive_entity_id(origin) for origin in named])
+            named = dict.fromkeys(origin for one in foreign for origin in (one.origin, *one.waits_for))
+            here = self._read_together(tx, list(map(derive_entity_id, named)))
+            new = {origin: None for origin in named if derive_entity_id(origin) not in here}
+            titled = find_titled(self._issues.store, [one for one in foreign if one.origin in new])
+            foreign = [one for one in foreign if one.origin not in titled]
+            at = {**find_addresses(self._issues.store, new), **titled}
+            here |= self._read_together(tx, list(at.values()))
             known = {id_: entity for id_, lines in here.items() if (entity := fold_lines(lines)) is not None}
-            return write_issues(tx, foreign, known)
+            return write_issues(tx, foreign, known, at)
 
     def _retell(self, stories: list[ForeignHistory], dry_run: bool) -> Imported:
         with self._issues.transaction(dry_run=dry_run) as tx:
