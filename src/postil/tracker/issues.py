@@ -162,9 +162,9 @@ class Issues:
             raise InvalidParams(
                 f"Several milestones are called `{given[:64]}`: {', '.join(titled)}", advice="Give the id of one"
             )
-        from postil.tracker.elsewhere import find_elsewhere  # only an id that is none of ours pays for it
+        from postil.tracker.origins import find_by_origin  # only an id that is none of ours pays for it
 
-        elsewhere = find_elsewhere(self.store, given.strip(), kind)
+        elsewhere = find_by_origin(self.store, given.strip(), kind)
         if elsewhere:
             return elsewhere
         if not is_id:

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from postil.core.failure import NotFound
 from postil.core.operation import reads, writes
-from postil.tracker.elsewhere import find_addresses, find_titled
 from postil.tracker.events import decode, decode_lines
 from postil.tracker.failures import InvalidParams
 from postil.tracker.imports.model import (
@@ -28,6 +27,7 @@ from postil.tracker.imports.model import (
 from postil.tracker.index.pages import LARGEST_LIMIT
 from postil.tracker.issues import Issues
 from postil.tracker.model import Entity
+from postil.tracker.origins import find_addresses, find_titled
 from postil.tracker.shell.input import read_whole
 from postil.tracker.state.fold import fold_lines
 from postil.tracker.store import Transaction

@@ -26,7 +26,7 @@ _FORGES = ("github", "gitlab")
 _SOURCES = ("beads", "git-bug", "backlog", *_FORGES)
 
 
-def find_elsewhere(store: Store, given: str, kind: str | None) -> str:
+def find_by_origin(store: Store, given: str, kind: str | None) -> str:
     """Returns the entity that goes by this id or address at another tracker; empty when there is none."""
     given = name_address(given)
     names = [f"{source}:{name}" for source in _SOURCES for name in (given, given.lower())]
