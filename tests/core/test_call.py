@@ -98,6 +98,24 @@ def test_two_principals_never_have_the_same_author() -> None:
     assert forged.sign("", 100) != ada.sign("", 100)
 
 
+ODD = ("x", "<x", "x>", "<x>", "x (bob)", "x ", "x\n", "x\0", "x\u200b", "x…", "x…0123456789abcdef", "…")
+
+
+@pytest.mark.parametrize("longest", [0, 30, 100])
+def test_principals_that_differ_in_odd_characters_only_have_authors_of_their_own(longest: int) -> None:
+    """Behind an authorization server people may have any name; the tracker took `<` and `>` out of it."""
+    principals = [f"oauth:e:{name}" for name in ODD]
+    principals += [Call(Caller(each, surface="http")).sign("", longest) for each in principals]  # forged
+    held: dict[str, set[str]] = {}
+    for principal in principals:
+        for claimed in ("", "bob"):
+            author = Call(Caller(principal, surface="http")).sign(claimed, longest)
+            in_git = "".join(char for char in author if char not in "<>\n\r\0").strip()
+            held.setdefault(in_git, set()).add(principal)
+    assert [each for each in held.values() if len(each) > 1] == []
+    assert held["oauth:e:x"] == held["oauth:e:x (bob)"] == {"oauth:e:x"}
+
+
 def test_a_claim_that_is_too_long_is_cut_and_the_principal_kept() -> None:
     remote = Call(Caller("gitlab:gitlab.com:42", surface="http"))
     assert remote.sign("c" * 100, 100) == f"gitlab:gitlab.com:42 ({'c' * 76}…)"

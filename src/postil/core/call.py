@@ -96,9 +96,9 @@ class Call:
         if principal == LOCAL:
             return claimed
         named = " as ".join(dict.fromkeys(name for name in (known, claimed) if name))
-        signed = f"{principal} ({named})" if named else principal
-        fits = not longest or (len(signed) <= longest and _CUT not in principal)
-        return signed if fits else _shorten(principal, named, longest)
+        spelled = _spell(principal)
+        signed = f"{spelled} ({named})" if named else spelled
+        return signed if not longest or len(signed) <= longest else _shorten(principal, named, longest)
 
     def tell_moment(self, moment: str, plain: str = "") -> str:
         """Returns a moment as its reader wants it: people at a terminal are told how long ago it was.
@@ -144,18 +144,30 @@ class Call:
         raise Failure("This client cannot be asked", advice="Give the answer as an argument")
 
 
-def _shorten(principal: str, named: str, longest: int) -> str:
-    """Returns a principal that is too long with a hash of it; one that looks like that, too."""
-    if len(principal) > longest or _CUT in principal:
-        from hashlib import sha256  # few have such a name
+def _spell(principal: str, longest: int = 0) -> str:
+    """Returns a principal as it is written; one that is too long or has odd characters as far as it goes, with a hash.
 
-        hashed = f"{_CUT}{sha256(principal.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
-        principal = principal[: longest - len(hashed)] + hashed
-    room = longest - len(principal) - len(f" ({_CUT})")
-    return f"{principal} ({named[:room]}{_CUT})" if named and room > 0 else principal
+    Odd is what a commit's author cannot hold, what would end the principal before a claimed name, and what looks as if
+    it had a hash: otherwise two principals could be written alike.
+    """
+    plain = "".join(char for char in principal if char.isprintable() and char not in _ODD).strip()
+    if plain == principal and not (longest and len(principal) > longest):
+        return principal
+    from hashlib import sha256  # few have such a name
+
+    hashed = f"{_CUT}{sha256(principal.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    return (plain[: longest - len(hashed)] if longest else plain) + hashed
+
+
+def _shorten(principal: str, named: str, longest: int) -> str:
+    """Returns the author where principal and name are too long: the name is cut first."""
+    spelled = _spell(principal, longest)
+    room = longest - len(spelled) - len(f" ({_CUT})")
+    return f"{spelled} ({named[:room]}{_CUT})" if named and room > 0 else spelled
 
 
 _CUT = "…"
+_ODD = "<>()" + _CUT
 _current: ContextVar[Call | None] = ContextVar("postil_call", default=None)
 
 
