@@ -201,6 +201,18 @@ def test_what_all_streams_keep_is_counted_together_and_the_oldest_is_forgotten()
     assert (first.after(0), len(second.after(0))) == ([], 1)
 
 
+def test_who_keeps_much_pushes_out_nobody_else() -> None:
+    """One principal with many sessions took the 64 MB of all."""
+    budget = Budget(100)
+    quiet = SessionLogs("a", budget, None, "quiet").open(is_call=True)
+    quiet.add(b"x" * 30)
+    busy = [SessionLogs(f"s{number}", budget, None, "busy").open(is_call=True) for number in range(20)]
+    for log in busy:
+        log.add(b"x" * 20)
+    assert len(quiet.after(0)) == 1
+    assert [len(log.after(0)) for log in busy] == [0] * 17 + [1] * 3
+
+
 # ----- one log without a connection -----------------------------------------------------------------------------------
 
 

@@ -139,31 +139,48 @@ class StreamLog:
 
 
 class Budget:
-    """The bytes of all logs of a process: the oldest stream is forgotten first."""
+    """The bytes of all logs of a process: of whoever holds the most, the oldest stream is forgotten first."""
 
     def __init__(self, most: int = MOST_IN_ALL) -> None:
         self._most, self._held = most, 0
-        self._logs: dict[str, StreamLog] = {}
+        self._shares: dict[str, _Share] = {}
 
-    def count(self, log: StreamLog, change: int) -> None:
-        """Count what a log has gained or lost."""
-        self._logs.setdefault(log.name, log)
+    def count(self, log: StreamLog, change: int, owner: str = "") -> None:
+        """Count what a log of a principal has gained or lost."""
+        share = self._shares.get(owner) or self._shares.setdefault(owner, _Share())
+        share.logs.setdefault(log.name, log)
+        share.held += change
         self._held += change
-        while self._held > self._most and len(self._logs) > 1:
-            oldest = next(iter(self._logs.values()))
-            self.drop(oldest)
+        while self._held > self._most:
+            owner, share = max(self._shares.items(), key=lambda each: each[1].held)
+            if len(self._shares) == len(share.logs) == 1:
+                return
+            self.drop(next(iter(share.logs.values())), owner)
 
-    def drop(self, log: StreamLog) -> None:
-        """Forget a log's frames."""
-        if self._logs.pop(log.name, None) is not None:
-            self._held -= log.forget()
+    def drop(self, log: StreamLog, owner: str = "") -> None:
+        """Forget the frames of a principal's log."""
+        share = self._shares.get(owner)
+        if share is not None and share.logs.pop(log.name, None) is not None:
+            freed = log.forget()
+            share.held -= freed
+            self._held -= freed
+            if not share.logs:
+                del self._shares[owner]
+
+
+class _Share:
+    """What the logs of one principal hold."""
+
+    def __init__(self) -> None:
+        self.held = 0
+        self.logs: dict[str, StreamLog] = {}
 
 
 class SessionLogs:
     """The streams of one session."""
 
-    def __init__(self, session_id: str, budget: Budget, store: EphemeralStore | None) -> None:
-        self._session_id, self._budget, self._store = session_id, budget, store
+    def __init__(self, session_id: str, budget: Budget, store: EphemeralStore | None, principal: str = "") -> None:
+        self._session_id, self._budget, self._store, self._principal = session_id, budget, store, principal
         self._by_name: dict[str, StreamLog] = {}
         self._saving: dict[str, asyncio.Task[None]] = {}
         self._unsaved: set[str] = set()
@@ -219,7 +236,7 @@ class SessionLogs:
 
     def _changed(self, log: StreamLog, change: int) -> None:
         if self.is_here(log):
-            self._budget.count(log, change)
+            self._budget.count(log, change, self._principal)
             if log.over and not change:
                 asyncio.get_running_loop().call_later(KEPT, self._drop, log.name)
             if self._store is not None:
@@ -243,7 +260,7 @@ class SessionLogs:
     def _drop(self, name: str) -> None:
         log = self._by_name.pop(name, None)
         if log is not None:
-            self._budget.drop(log)
+            self._budget.drop(log, self._principal)
 
     def _key(self, name: str) -> str:
         import hashlib  # only where sessions are shared

@@ -52,7 +52,7 @@ class HttpSession:
         kept: Budget | None = None,
     ) -> None:
         self.id = session_id or secrets.token_urlsafe(24)  # 192 bits
-        self.logs = SessionLogs(self.id, kept or Budget(), server.hooks.shared)
+        self.logs = SessionLogs(self.id, kept or Budget(), server.hooks.shared, caller.principal)
         self.shared: Agreed | None = None
         """What other replicas were told of it, or told."""
         self.shared_at = now
