@@ -18,13 +18,13 @@ FRAME: Final = 4 * MIB
 HEAD: Final = 64 * KIB
 """The request line and headers of an HTTP request; also what may come between two pieces of its body."""
 BODIES: Final = 48 * MIB
-"""Bodies of known callers that are on their way at once."""
+"""Bodies of known callers that are on their way at once; a quarter more for who sends little."""
 BODIES_OF_ONE: Final = 16 * MIB
 """The same, of one caller."""
 WEBHOOK: Final = 2 * MIB
 """The body of a delivery."""
 WEBHOOKS: Final = 16 * MIB
-"""Bodies of deliveries that nobody has verified yet, at once."""
+"""Bodies of deliveries that nobody has verified yet, at once; a quarter more for who sends little."""
 WEBHOOKS_OF_ONE: Final = 4 * MIB
 """The same, from one address."""
 GITLAB_ANSWER: Final = 32 * MIB

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -122,8 +123,24 @@ def test_a_body_of_almost_four_mebibytes_is_served(server: Running) -> None:
     assert server.post(request("echo", {"text": text})).json()["result"]["text"] == text
 
 
+def test_senders_that_fill_the_budget_do_not_shut_out_others() -> None:
+    """Three addresses that each announced much and sent nothing held everybody's."""
+    budget = Budget(120, 40, little=5)
+    with ExitStack() as held:
+        for sender in ("a", "b", "c"):
+            held.enter_context(budget.hold(sender, {b"content-length": b"40"}, 60))
+        with pytest.raises(TooMany), budget.hold("d", {b"content-length": b"6"}, 60):
+            pass
+        with pytest.raises(TooMany), budget.hold("a", {b"content-length": b"1"}, 60):
+            pass
+        for number in range(6):
+            held.enter_context(budget.hold(f"good {number}", {b"content-length": b"5"}, 60))
+        with pytest.raises(TooMany), budget.hold("e", {b"content-length": b"5"}, 60):
+            pass
+
+
 def test_a_budget_is_shared_and_each_sender_has_a_part_of_it() -> None:
-    budget = Budget(100, 60)
+    budget = Budget(100, 60, little=0)
     with budget.hold("a", {b"content-length": b"50"}, 60):
         with pytest.raises(TooMany), budget.hold("a", {b"content-length": b"11"}, 60):
             pass
