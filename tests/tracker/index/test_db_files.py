@@ -60,3 +60,31 @@ def test_an_index_with_views_or_triggers_is_none_of_ours(store: Store, repositor
     db.close()
     assert open_database(str(brought)) is None
     assert titles(fresh(repository)) == before
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "ALTER TABLE ent ADD COLUMN more AS (hex(zeroblob(100000000)))",
+        "ALTER TABLE ent ADD COLUMN more CHECK (hex(zeroblob(100000000)) <> '')",
+        "CREATE INDEX more ON ent(hex(zeroblob(100000000)))",
+        "CREATE TABLE more(a)",
+        "DROP INDEX link_target",
+    ],
+)
+def test_an_index_that_is_made_otherwise_than_ours_is_built_anew(store: Store, repository: Path, planted: str):
+    """A column that is computed takes time and memory for every row that is read."""
+    make_many(repository, 5, random.Random(1), [])
+    before = titles(store)
+    store.index.close()
+    brought = cache_of(repository)
+    open_again = open_database(str(brought))
+    assert open_again is not None, "it is ours"
+    open_again.close()
+    db = sqlite3.connect(brought)
+    db.execute("DELETE FROM ent")
+    db.execute(planted)
+    db.commit()
+    db.close()
+    assert open_database(str(brought)) is None
+    assert titles(fresh(repository)) == before

@@ -12,10 +12,11 @@ import re
 import sqlite3
 from collections.abc import Generator
 
-from postil.tracker.index.tables import VERSION
+from postil.tracker.index.tables import INDEXES, TABLES, VERSION
 from postil.workspace.disk import read_regular
 
 POINTER = "cache"
+_SCHEMA = {statement for each in f"{TABLES};{INDEXES}".split(";") if (statement := each.strip())}
 _NAME = re.compile(r"cache-[0-9a-f]{8}\.db")
 _WAIT = 5.0
 """How long a statement waits where SQLite itself must be alone for an instant, as when the last process leaves."""
@@ -38,8 +39,8 @@ def open_database(path: str, read_only: bool = False) -> sqlite3.Connection | No
             if not read_only:
                 db.execute("PRAGMA journal_mode = WAL")
                 db.execute("PRAGMA synchronous = NORMAL")
-            # An archive may bring one whose tables are views without an end: ours has neither views nor triggers.
-            if db.execute("SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger')").fetchone() is None:
+            # An archive may bring one whose tables are views without an end, or compute and check without one.
+            if {sql for (sql,) in db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")} == _SCHEMA:
                 db.execute("SELECT 1 FROM ref LIMIT 1").fetchone()
                 return db
     except sqlite3.Error:
