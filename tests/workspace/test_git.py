@@ -1,11 +1,12 @@
 """git runs, answers, streams and fails in words."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from postil.core.failure import InvalidArguments
-from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut
+from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut, OddRepository
 from postil.workspace.git import NETWORK, git_dialogue, git_lines, run_git, try_git
 from tests.workspace.repositories import git, new_repository
 
@@ -88,3 +89,42 @@ def test_the_network_mode_pushes_and_fetches(repository: Path, tmp_path: Path) -
     assert run_git(str(repository), "rev-parse", "origin/main") == run_git(str(repository), "rev-parse", "HEAD")
     with pytest.raises(GitFailed):  # and only that mode does
         run_git(str(repository), "fetch", "-q", "origin")
+
+
+# FIFOs, as an archive may bring them
+
+
+@pytest.fixture
+def pipe(repository: Path) -> Path:
+    (repository / "src").mkdir()
+    os.mkfifo(repository / "src/.gitignore")
+    return repository
+
+
+def test_a_fifo_that_git_waits_for_is_named(pipe: Path) -> None:
+    with pytest.raises(OddRepository, match=r"src/\.gitignore is not a regular file"):
+        run_git(str(pipe), "status", "--porcelain")
+    with pytest.raises(OddRepository, match=r"src/\.gitignore is not a regular file"):
+        list(git_lines(str(pipe), "ls-files", "-co", "--exclude-standard"))
+
+
+def test_a_fifo_among_the_objects_is_named(repository: Path) -> None:
+    name = run_git(str(repository), "rev-parse", "HEAD:a.txt").decode().strip()
+    lies = repository / ".git/objects" / name[:2] / name[2:]
+    lies.unlink()
+    os.mkfifo(lies)
+    with pytest.raises(OddRepository, match="is not a regular file"):
+        run_git(str(repository), "cat-file", "blob", name)
+    with git_dialogue(str(repository), "cat-file", "--batch") as (ask, answer):
+        ask.write(f"{name}\n".encode())
+        ask.flush()
+        with pytest.raises(OddRepository, match="is not a regular file"):
+            answer.readline()
+
+
+def test_a_git_that_works_for_long_is_let_alone(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is found, and its answer comes."""
+    monkeypatch.setattr("postil.workspace.spawn.LOOK_AFTER", 0.0)
+    monkeypatch.setattr("postil.workspace.git.LOOK_AFTER", 0.0001)
+    assert run_git(str(repository), "ls-files").split() == [b"a.txt", b"b.txt"]
+    assert list(git_lines(str(repository), "ls-files")) == [b"a.txt", b"b.txt"]

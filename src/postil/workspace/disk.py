@@ -75,6 +75,23 @@ def _read(file: BufferedReader, path: str, largest: int) -> bytes:
     raise OSError(errno.EFBIG, f"It is larger than {largest} bytes", path)
 
 
+def find_special(folder: str, prefix: str, most: int) -> str | None:
+    """Returns a FIFO, socket or device below a folder whose name begins so; at most so many folders are looked into."""
+    folders = [folder]
+    while folders and most:
+        most -= 1
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    elif entry.name.startswith(prefix) and not entry.is_file() and os.path.exists(entry.path):
+                        return entry.path
+        except OSError:
+            continue
+    return None
+
+
 def sync(path: str) -> None:
     """Wait until a file, or what a folder lists, is on the disk."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -6,23 +6,31 @@ Every call is hardened against the repository it runs in (hardening.py says how)
 from __future__ import annotations
 
 import os
+import select
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
+from io import BufferedReader, RawIOBase
 from typing import IO, TYPE_CHECKING
 
 import msgspec
 
 from postil.core import limits
 from postil.core.failure import Failure
+from postil.workspace.disk import find_special
 from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut, GitTooLarge, OddRepository
 from postil.workspace.hardening import GitMode, prepare, read_version
-from postil.workspace.repository import Repository
-from postil.workspace.spawn import TooMuchOutput, run
+from postil.workspace.repository import Repository, locate
+from postil.workspace.spawn import LOOK_AFTER, TooMuchOutput, run
 
 if TYPE_CHECKING:
     import subprocess
 
+    from _typeshed import WriteableBuffer
+
 TIMEOUT = 60.0
+MOST_FOLDERS = 20_000
+"""Folders that are looked into when git takes long."""
 LOCAL = GitMode()
 DURABLE = GitMode(durable=True)
 NETWORK = GitMode(network=True, durable=True)
@@ -64,7 +72,9 @@ def try_git(
     """Run git and hand back how it ended, whatever that is. Raises GitTimedOut, GitTooLarge and GitMissing."""
     command = prepare(root, arguments, env, mode)
     try:
-        return GitResult(*run(command.words, command.environment, input, timeout, largest))
+        return GitResult(
+            *run(command.words, command.environment, input, timeout, largest, partial(_refuse_special, root))
+        )
     except FileNotFoundError as error:
         raise GitMissing from error
     except TimeoutError as error:
@@ -83,8 +93,9 @@ def git_lines(root: str, *arguments: str, separator: bytes = b"\n", mode: GitMod
     with tempfile.TemporaryFile() as said:
         with _start_git(root, arguments, mode, errors=said) as process:
             assert process.stdout is not None
+            answers = BufferedReader(_Watched(process.stdout, root))
             rest = b""
-            while chunk := process.stdout.read(65536):
+            while chunk := answers.read(65536):
                 *whole, rest = (rest + chunk).split(separator)
                 yield from whole
                 if len(rest) > limits.GIT_OBJECT:
@@ -103,7 +114,41 @@ def git_dialogue(root: str, *arguments: str, mode: GitMode = LOCAL) -> Generator
     with _start_git(root, arguments, mode) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        yield process.stdin, process.stdout
+        yield process.stdin, BufferedReader(_Watched(process.stdout, root), 65536)
+
+
+class _Watched(RawIOBase):
+    """What a git says. Where that takes long, it is looked whether a FIFO holds it."""
+
+    def __init__(self, answers: IO[bytes], root: str) -> None:
+        self._answers, self._root = answers, root
+        self._poll = select.poll()
+        self._poll.register(answers, select.POLLIN)
+
+    def readable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._answers.fileno()
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        wait = LOOK_AFTER
+        while not self._poll.poll(wait * 1000):
+            _refuse_special(self._root)
+            wait *= 2  # git works; looking takes time, too
+        return os.readv(self.fileno(), [buffer])
+
+
+def _refuse_special(root: str) -> None:
+    """git waits for ever for a FIFO where it expects a file: name one that an archive brought. Raises OddRepository."""
+    where = locate(root)
+    if where is None:
+        return
+    found = find_special(os.path.join(where.common_dir, "objects"), "", MOST_FOLDERS)
+    if found is None and not where.bare:
+        found = find_special(where.root, ".git", MOST_FOLDERS)
+    if found is not None:
+        raise OddRepository(found, "is not a regular file")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import select
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from postil.core import limits
@@ -16,6 +16,8 @@ from postil.core import limits
 _SIGPIPE = 13  # Python ignores it; a child must not
 _SIGKILL = 9
 _CHUNK = 65536
+LOOK_AFTER = 1.0
+"""Seconds of silence after which somebody looks what holds the program."""
 
 
 class TooMuchOutput(Exception):
@@ -23,9 +25,14 @@ class TooMuchOutput(Exception):
 
 
 def run(
-    arguments: list[str], environment: Mapping[str, str], input: bytes, timeout: float, largest: int = limits.GIT_OUTPUT
+    arguments: list[str],
+    environment: Mapping[str, str],
+    input: bytes,
+    timeout: float,
+    largest: int = limits.GIT_OUTPUT,
+    look: Callable[[], None] | None = None,
 ) -> tuple[int, bytes, bytes]:
-    """Exit status, output and errors.
+    """Exit status, output and errors. `look` is called when it has said nothing for LOOK_AFTER; what it raises ends it.
 
     Raises FileNotFoundError without such a program, TimeoutError when it stays, TooMuchOutput when it prints more.
     """
@@ -46,7 +53,7 @@ def run(
             for descriptor in theirs:
                 os.close(descriptor)
         try:
-            out, err = _exchange(ours, input, time.monotonic() + timeout, largest)
+            out, err = _exchange(ours, input, time.monotonic() + timeout, largest, look)
         except BaseException:
             os.kill(process, _SIGKILL)
             os.waitpid(process, 0)
@@ -58,7 +65,9 @@ def run(
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), out, err
 
 
-def _exchange(ours: list[int], input: bytes, deadline: float, largest: int) -> tuple[bytes, bytes]:
+def _exchange(
+    ours: list[int], input: bytes, deadline: float, largest: int, look: Callable[[], None] | None
+) -> tuple[bytes, bytes]:
     """Write and read until both outputs end, whichever the program wants first."""
     sink, out, err = ours
     left = memoryview(input)
@@ -74,9 +83,13 @@ def _exchange(ours: list[int], input: bytes, deadline: float, largest: int) -> t
         os.close(sink)
         ours.remove(sink)
     while waiting:
-        ready = poll.poll(max(0.0, deadline - time.monotonic()) * 1000)
+        left_over = max(0.0, deadline - time.monotonic())
+        ready = poll.poll((min(left_over, LOOK_AFTER) if look else left_over) * 1000)
         if not ready:
-            raise TimeoutError
+            if look is None or left_over <= LOOK_AFTER:
+                raise TimeoutError
+            look()
+            look = None
         for descriptor, _ in ready:
             if descriptor == sink:
                 left = left[_written(sink, left) :]
