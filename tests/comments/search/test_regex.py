@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from postil.comments.failures import PatternRefused
+from postil.comments.search.regex import compile_linear
 from postil.core.failure import InvalidArguments
 from tests.comments.workspaces import Comments, workspace, write
 
@@ -22,15 +23,12 @@ def comments(tmp_path: Path) -> Comments:
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(x+x+)+y", "(.*)*b", "(?:a|a?)+$", "(a|aa)+$", "^(([a-z])+.)+[A-Z]$"])
-def test_a_hostile_pattern_takes_no_time(comments: Comments, pattern: str) -> None:
-    import time
-
+def test_a_hostile_pattern_is_searched_by_what_is_linear(comments: Comments, pattern: str) -> None:
+    """Python's own `re`, which goes back, is not behind it: `(a+)+$` over these takes it longer than anybody lives."""
     comments.add("a.py", 1, "a" * 9_000 + "!", "NOTE")
     comments.add("a.py", 2, "x" * 9_000, "NOTE")
-    comments.search("warm up")
-    began = time.perf_counter()
-    comments.search(pattern)
-    assert time.perf_counter() - began < 2
+    assert comments.search(pattern).totalResults in (0, 1, 2)
+    assert type(compile_linear(pattern, ignore_case=True)).__module__ == "re2"
 
 
 @pytest.mark.parametrize("glob", ["*" * 60 + "x", "**/" * 30 + "x", "[", "[!", "a[z-a]"])
