@@ -157,7 +157,7 @@ def test_objects_configs_and_sidecars_that_claim_giants_do_not_make_it_grow(tmp_
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems bound a process's memory otherwise, or not")
 def test_a_worker_gets_no_more_memory_than_its_limit() -> None:
     program = (
-        "from postil.workspace.workers import parsing\nparsing._limit()\n"
+        "from postil.workspace.workers import parsing\nparsing._limit_memory()\n"
         "try:\n    bytearray(parsing.LARGEST)\nexcept MemoryError:\n    print('refused')\n"
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -13,7 +13,7 @@ from tests.attack.worst_sources import KNOWN, LARGEST, list_words, measure, repe
 @pytest.mark.parametrize("language", ["python", "java", "csharp", "cpp", "go", "swift"])
 def test_a_small_source_does_not_take_much_memory(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """8 kB took 2 GB."""
-    monkeypatch.setattr(languages, "_judges", [])
+    monkeypatch.setattr(languages, "_workers", [])
     languages.grammar(language)
     grown = {some[0]: measure(repeat(some, "\n", 8192), language)[1] for some in KNOWN[:7]}
     assert max(grown.values()) <= LARGEST, grown

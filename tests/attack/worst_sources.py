@@ -1,9 +1,10 @@
 """`python -m tests.attack.worst_sources`: search, for every grammar, for the texts that are dearest to parse.
 
 A text is words of the grammar (its own tokens, and what opens without closing in any language), repeated. The search
-keeps the dearest and changes them. Each is parsed by a process of its own, as by a server
-whose workers refuse it. Printed are the CPU time and the growth of memory of the dearest of each size; more than the
-bounds is a failure.
+keeps the dearest and changes them. Each is read by a process of its own, as by a server whose workers refuse it: its
+tree, names, complexities, errors, and the colours and kinds of its first rows. Printed are the CPU time of all that
+together, the smallest of three runs, and the growth of memory of the dearest of each size; more than the bounds is a
+failure. What others do on the machine counts: run it on a quiet one.
 """
 
 from __future__ import annotations
@@ -16,13 +17,21 @@ import struct
 import time
 import warnings
 
+from postil.anchor.model import Source
+from postil.anchor.page import Page
+from postil.anchor.syntax.colors import color_rows
 from postil.anchor.syntax.complexity import complexities
-from postil.anchor.syntax.languages import LANGUAGES, ask_about_slow_texts, grammar, parse
+from postil.anchor.syntax.languages import LANGUAGES, grammar
 from postil.anchor.syntax.symbols import symbols, syntax_problems
 
-SIZES = (4096, 8192, 16_384, 32_768, 65_536, 1_000_000)
-LONGEST, LARGEST = 2.0, 64.0
+SIZES = (4096, 8192, 16_384, 32_768, 49_152, 65_536)
+LONGEST, LARGEST = 0.05, 64.0
 """Seconds of CPU and MB of growth that no text may take."""
+ROWS = 100
+"""Rows whose colours and kinds are asked for."""
+SUFFIX = {"python": "py", "javascript": "js", "typescript": "ts", "rust": "rs", "csharp": "cs", "ruby": "rb"} | {
+    "kotlin": "kt", "bash": "sh", "markdown": "md",
+}  # fmt: skip
 OPENINGS = r"""
 a 1 " ' `  ''' /* // <!-- <![CDATA[ <<E <<~E ${ #{ $( $(( %{ {{ <a <a> </a> \ (} [) {] () [] {} @ # r#" R"( f"{
 <?php ?> => < > << >> & ; : , . - * ``` ~~~ | |a| [a]: ![ ]( &a a( a< a[ a{ if for case 0x 1e %w( <<-'E' begin do end
@@ -53,13 +62,17 @@ def measure(text: str, language: str) -> tuple[float, float]:
         os.close(reading)
         try:
             resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
-            before, begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
-            parse(text, language)
+            page = Page(Source(text, f"a.{SUFFIX.get(language, language)}"))
+            before, begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.thread_time()
             symbols(text, language)
             complexities(text, language)
             syntax_problems(text, language)
+            color_rows(text, language, range(ROWS))
+            for row in range(min(ROWS, len(page))):
+                page.kind(row)
+            spent = time.thread_time() - begun
             grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-            os.write(writing, struct.pack("dd", time.process_time() - begun, grown))
+            os.write(writing, struct.pack("dd", spent, grown))
         finally:
             os._exit(0)
     os.close(writing)
@@ -69,6 +82,23 @@ def measure(text: str, language: str) -> tuple[float, float]:
     if len(said) != 16:  # it died: of its limit, or in a grammar
         return max(10.0, used.ru_utime + used.ru_stime), used.ru_maxrss / 1024
     return struct.unpack("dd", said)
+
+
+def measure_again(text: str, language: str) -> tuple[float, float]:
+    """The same of the smallest of three runs, where the first one took long."""
+    runs = [measure(text, language)]
+    while runs[0][0] > LONGEST / 3 and len(runs) < 3:
+        runs.append(measure(text, language))
+    return min(runs)
+
+
+def load(language: str) -> None:
+    """Load what every server has after its first file, which each process takes over from this one."""
+    grammar(language)
+    measure_here = "a = 1\n"
+    symbols(measure_here, language)
+    complexities("def a():\n    pass\n", language)
+    color_rows(measure_here, language, [0])
 
 
 def search(language: str, seconds: float, size: int, chance: random.Random) -> list[tuple[list[str], str]]:
@@ -101,24 +131,24 @@ def main() -> int:
     parser.add_argument("languages", nargs="*", default=LANGUAGES)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    ask_about_slow_texts(lambda text, language: False)
     print(f"seed {given.seed}; ms of CPU / MB of growth of the dearest text")
     print(
         "| grammar | " + " | ".join(f"{size // 1000} kB" for size in SIZES) + " |\n" + "|---" * (len(SIZES) + 1) + "|"
     )
     failed = 0
     for language in given.languages:
-        grammar(language)
-        found = search(language, given.seconds, 16_384, random.Random(f"{given.seed} {language}"))
+        load(language)
+        chance = random.Random(f"{given.seed} {language}")
+        found = [each for size in SIZES[2:5] for each in search(language, given.seconds / 3, size, chance)]
         texts = [*found, *(([*some], "\n") for some in KNOWN)]
         row: list[str] = []
         for size in SIZES:
-            taken = [(*measure(repeat(some, between, size), language), some) for some, between in texts]
+            taken = [(*measure_again(repeat(some, between, size), language), some) for some, between in texts]
             row.append(f"{max(each[0] for each in taken) * 1000:.0f} / {max(each[1] for each in taken):.0f}")
             for spent, grown, some in taken:
                 if spent > LONGEST or grown > LARGEST:
                     failed += 1
-                    print(f"{language}, {size} bytes of {some}: {spent:.2f} s, {grown:.0f} MB")
+                    print(f"{language}, {size} bytes of {some}: {spent * 1000:.0f} ms, {grown:.0f} MB")
         print(f"| {language} | " + " | ".join(row) + " |", flush=True)
     return min(failed, 1)
 

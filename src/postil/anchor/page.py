@@ -4,15 +4,12 @@ import re
 from bisect import bisect_left, bisect_right
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from postil.anchor.model import Source
 from postil.anchor.side_by_side.token_counts import TOKEN, TokenCounts
-from postil.anchor.syntax.languages import language_of, parse
+from postil.anchor.syntax.kinds import RowNodes
+from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import Symbol, symbols
-
-if TYPE_CHECKING:
-    from tree_sitter import Tree
 
 _OPENING = re.compile(r"\b[A-Za-z_]\w*")
 _NAME = re.compile(r"(?<![\w$])([A-Za-z_$][\w$]*+)\s*+(?:[=;(:,){]|$)")  # never goes back: linear in the row
@@ -183,8 +180,8 @@ class Page:
         return range(first, last)
 
     @cached_property
-    def tree(self) -> "Tree | None":
-        return parse(self.text, self.language)
+    def _nodes(self) -> RowNodes:
+        return RowNodes(self.text, self.language)
 
     @cached_property
     def symbols(self) -> "list[Symbol]":
@@ -232,24 +229,8 @@ class Page:
         """The type of the largest syntax node that begins a row; empty where there is no tree."""
         found = self._kinds.get(row)
         if found is None:
-            found = self._kinds[row] = self._read_kind(row)
+            found = self._kinds[row] = self._nodes.kind(row, self.rows[row]) if self.keys[row] else ""
         return found
-
-    def _read_kind(self, row: int) -> str:
-        if self.tree is None or not self.keys[row]:
-            return ""
-        text = self.rows[row]
-        column = len(text[: len(text) - len(text.lstrip())].encode("utf-8", "surrogatepass"))
-        node = self.tree.root_node.descendant_for_point_range((row, column), (row, column + 1))
-        if node is None:
-            return ""
-        over = node.parent
-        while over is not None and over.start_point[0] == row:
-            higher = over.parent
-            if higher is None:
-                break
-            node, over = over, higher
-        return node.type
 
     def header(self, row: int) -> list[str]:
         """The tokens of the statement that begins on this row, to where its brackets are balanced."""

@@ -55,10 +55,10 @@ def anchor_place(repository: Repository, place: Place, kept: bytes | None) -> An
         return Anchor("exact", place.line)
     from postil.anchor.model import Span  # the anchor's engine: only when the file has changed
     from postil.anchor.relocate import relocate
-    from postil.anchor.syntax.languages import ask_about_slow_texts
-    from postil.workspace.workers.parsing import is_cheap
+    from postil.anchor.syntax.languages import ask_slow_texts_of
+    from postil.workspace.workers.parsing import ask
 
-    ask_about_slow_texts(is_cheap)
+    ask_slow_texts_of(ask)
     old, new = kept.decode("utf-8", "replace"), now.decode("utf-8", "replace")
     found = relocate(old, new, Span(span[0] - place.start, span[1] - place.start), place.file)
     if found.span is None:

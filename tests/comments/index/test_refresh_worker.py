@@ -158,7 +158,7 @@ def test_what_takes_a_worker_too_long_stays_where_it_was_for_a_person(
 def test_a_worker_for_large_files_has_limits() -> None:
     program = (
         "import resource\nfrom postil.comments.index import refresh_worker as worker\n"
-        "worker._limit_memory()\nworker._allow_time(worker.LONGEST)\n"
+        "worker.limit_memory()\nworker.allow_time(worker.LONGEST)\n"
         "soft = resource.getrlimit(resource.RLIMIT_CPU)[0]\nassert 0 < soft <= worker.LONGEST + 3, soft\n"
         "try:\n    bytearray(worker.LARGEST)\nexcept MemoryError:\n    print('refused')\n"
     )

@@ -12,8 +12,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, TypeAlias
 
 from postil.anchor.syntax.languages import _GRAMMARS as GRAMMARS  # pyright: ignore[reportPrivateUsage]
-from postil.anchor.syntax.languages import grammar, parse
-from postil.anchor.syntax.queries import run_query
+from postil.anchor.syntax.languages import Parsed, ask_worker, grammar, is_over, parse
+from postil.anchor.syntax.queries import DEEPEST_NODE, run_query
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query, QueryCursor
@@ -65,16 +65,32 @@ def color_rows(text: str, language: str | None, rows: Iterable[int]) -> dict[int
     wanted = sorted(set(rows))
     if language is None or not wanted or len(text) > MOST_CHARACTERS:
         return {}
-    tree = parse(text, language)
-    query = _query(language) if tree is not None else None
-    if tree is None or query is None:
+    parsed = parse(text, language)
+    found = _color_parsed(parsed, text, language, wanted) if parsed else None
+    if found is None:
+        found = ask_worker("colors", text, language, dict[int, tuple[Color, ...]], tuple(wanted))
+    return found or {}
+
+
+def _color_parsed(parsed: Parsed, text: str, language: str, wanted: list[int]) -> dict[int, tuple[Color, ...]] | None:
+    """Returns the colours of rows; None where finding them takes too long here."""
+    query = _query(language)
+    if query is None:
         return {}
-    lines, root = text.split("\n"), tree.root_node
+    with parsed.spend() as until:
+        return _color_runs(query, parsed.tree.root_node, text.split("\n"), wanted, until)
+
+
+def _color_runs(
+    query: Query, root: Node, lines: list[str], wanted: list[int], until: float
+) -> dict[int, tuple[Color, ...]] | None:
     painted: dict[int, list[str]] = {}
     for first, last in _find_runs(wanted):
-        matches = run_query(query, root, partial(_match_rows, root, first, last), MOST_MATCHES)
+        matches = run_query(query, root, partial(_match_rows, root, first, last), until, MOST_MATCHES)
+        if matches is None or is_over(until):
+            return None
         strokes: list[tuple[int, int, tuple[int, int], tuple[int, int], str]] = []
-        for pattern, captures in matches or ():
+        for pattern, captures in matches:
             for name, nodes in captures.items():
                 kind = KINDS.get(name.partition(".")[0])
                 if kind is None:
@@ -92,6 +108,7 @@ def color_rows(text: str, language: str | None, rows: Iterable[int]) -> dict[int
 
 def _match_rows(root: Node, first: int, last: int, cursor: QueryCursor) -> list[tuple[int, dict[str, list[Node]]]]:
     cursor.set_point_range((first, 0), (last + 1, 0))
+    cursor.set_max_start_depth(DEEPEST_NODE)
     return cursor.matches(root)
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from postil.anchor.syntax.languages import grammar, parse
-from postil.anchor.syntax.queries import run_query
-from postil.anchor.syntax.symbols import DEEPEST_NODE, Symbol, symbols
+from postil.anchor.syntax.languages import Parsed, ask_worker, grammar, is_over, parse
+from postil.anchor.syntax.queries import DEEPEST_NODE, run_query
+from postil.anchor.syntax.symbols import LOOK_EVERY, Symbol, symbols
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query, QueryCursor
@@ -41,19 +41,34 @@ class Complexity(Struct, frozen=True):
 def complexities(text: str, language: str | None) -> list[Complexity]:
     """Every function of a text in order; what is inside a nested function counts for that one alone."""
     functions = [symbol for symbol in symbols(text, language) if symbol.is_function]
-    tree = parse(text, language) if functions else None
-    if tree is None or language is None:
+    if not functions or language is None:
         return []
-    owners: dict[int, int] = {}
-    for index, function in enumerate(functions):  # inner functions come later and take their rows over
-        for row in range(function.span.start - 1, function.span.last):
-            owners[row] = index
-    counts = [1] * len(functions)
-    source = text.encode("utf-8", "surrogatepass")
-    for node in run_query(_query(language), tree.root_node, partial(_find_branches, tree.root_node)) or ():
-        owner = owners.get(node.start_point[0])
-        if owner is not None and _is_branch(node, source):
-            counts[owner] += 1
+    parsed = parse(text, language)
+    found = _count_branches(parsed, text, language, functions) if parsed else None
+    return found if found is not None else ask_worker("complexities", text, language, list[Complexity]) or []
+
+
+def _count_branches(parsed: Parsed, text: str, language: str, functions: list[Symbol]) -> list[Complexity] | None:
+    """Returns the complexities of functions; None where counting takes too long here."""
+    query = _query(language)  # compiling it is no fault of the text
+    with parsed.spend() as until:
+        owners: dict[int, int] = {}
+        for index, function in enumerate(functions):  # inner functions come later and take their rows over
+            owners.update(dict.fromkeys(range(function.span.start - 1, function.span.last), index))
+            if index % LOOK_EVERY == 0 and is_over(until):
+                return None
+        root = parsed.tree.root_node
+        nodes = run_query(query, root, partial(_find_branches, root), until)
+        if nodes is None:
+            return None
+        counts = [1] * len(functions)
+        source = text.encode("utf-8", "surrogatepass")
+        for number, node in enumerate(nodes):
+            if number % LOOK_EVERY == 0 and is_over(until):
+                return None
+            owner = owners.get(node.start_point[0])
+            if owner is not None and _is_branch(node, source):
+                counts[owner] += 1
     return [Complexity(function, count) for function, count in zip(functions, counts, strict=True)]
 
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from importlib import import_module
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypeAlias
+from math import inf
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Parser, Tree
 
+_T = TypeVar("_T")
 # A file larger than this, or with a longer line, is generated or minified: its tree tells no more than its text.
 MOST_BYTES = 4_000_000
 LONGEST_LINE = 20_000
@@ -20,10 +26,12 @@ LONGEST_LINE = 20_000
 LARGEST_KEPT = 128 * 1024
 # Seconds of CPU that parsing may take; an ordinary file of MOST_BYTES needs less than one. What takes longer is text.
 LONGEST_PARSE = 2.0
-# Seconds of CPU after which a text is odd, and for each of its bytes: ordinary files need a tenth of the first. On a
-# busy machine the dearest of 60 ordinary files of a grammar took 0.84 of it; of SQL it takes more for each byte.
-QUICK_PARSE, QUICK_BYTE, MOST_QUICK = 0.02, 1.2e-7, 0.045
-_QUICK_BYTE_OF = {"sql": 3e-7}
+HERE = 48 * 1024
+"""Bytes of a text that this process parses; the others are left to a worker. `make worst-sources` measures, for every
+grammar, what the dearest text of this size takes: the table is in docs/anchoring.md."""
+QUICK_PARSE, QUICK = 0.018, 0.03
+"""Seconds of CPU for the tree of a text, and for the tree and all that is read from it, after which it is left to a
+worker: ordinary files need a tenth."""
 SLICE = 0.001
 """Seconds after which a parser comes back, at its next look at the clock. It was at its first look, after a hundred
 steps; but one that is stopped while it balances its tree makes, one time in a thousand or two, a tree that crashes the
@@ -35,9 +43,6 @@ parser read to the end of the text, one slice of 64 kB takes 60 ms."""
 GROWTH, BYTE_GROWTH, MOST_GROWTH = 20 << 20, 16, 40 << 20
 """Bytes by which this process may grow while it parses, and for each byte of the text; an ordinary file of 300 kB takes
 5 MB. A parser doubles what it has, so it may be twice as much when it is seen."""
-PIECE, PIECE_EVERY, PIECE_PARSE = 4096, 16_384, 0.005
-"""Of a text four times as large as the second, a piece of the first every so many bytes should take no more than these
-seconds of CPU: ordinary code takes a tenth."""
 
 # Grammars and queries are native: deep nesting makes queries quadratic, and the YAML scanner writes past its buffer
 # at 256 levels. Nobody writes so deep; a text that does is compared line by line, as one without a grammar.
@@ -53,8 +58,7 @@ _STEP = {**dict.fromkeys("([{", 1), **dict.fromkeys(")]}", -1)}
 _OPEN_OR_CLOSED = bytes.maketrans(b"[{]}", b"(())")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
 # Where `a <` may begin a list of types or compare, a parser keeps both readings of each until the text ends, and then
-# copies them all for each: 16 kB of it took 3.6 s and 2 GB. An expression does not go on behind these marks.
-_WITH_ANGLES = frozenset({"java", "csharp"})
+# copies them all for each: in Java 16 kB of it took 3.6 s and 2 GB. An expression does not go on behind these marks.
 _ANGLES = re.compile("[<>;{}]")
 
 # language: (distribution module, function that gives the grammar)
@@ -140,15 +144,6 @@ def grammar(language: str) -> Language:
     return Language(capsule())
 
 
-Judge: TypeAlias = Callable[[str, str], bool]
-_judges: list[Judge] = []
-
-
-def ask_about_slow_texts(judge: Judge) -> None:
-    """Let somebody say of a text, in a language, whether it may be parsed although that takes long. Else none may."""
-    _judges[:] = [judge]
-
-
 def _parser(language: str, seconds: float) -> Parser:
     from tree_sitter import Parser
 
@@ -161,8 +156,44 @@ def _parser(language: str, seconds: float) -> Parser:
         return Parser(grammar(language))
 
 
-def parse(text: str, language: str | None) -> Tree | None:
-    """The syntax tree, or None where there is no grammar, the text is not something to parse, or it takes too long.
+class Parsed:
+    """A tree, and the seconds of CPU that this process may still spend on what is read from it."""
+
+    __slots__ = ("left", "tree")
+
+    def __init__(self, tree: Tree, left: float) -> None:
+        self.tree, self.left = tree, left
+
+    @contextmanager
+    def spend(self) -> Generator[float]:
+        """Yields until when something may be read from the tree, by this thread's CPU; what it took is taken off."""
+        begun = time.thread_time()
+        try:
+            yield begun + self.left
+        finally:
+            self.left -= time.thread_time() - begun
+
+
+_lifted: list[bool] = []
+
+
+def parse_everything_here() -> None:
+    """Let this process parse every text: one that can be ended, and that the kernel limits."""
+    _lifted[:] = [True]
+
+
+def parses_everything_here() -> bool:
+    """Whether this process is such a one."""
+    return bool(_lifted)
+
+
+def is_over(until: float) -> bool:
+    """Whether this thread has used so much CPU."""
+    return time.thread_time() > until
+
+
+def parse(text: str, language: str | None) -> Parsed | None:
+    """The syntax tree, or None where there is none or a worker has to make it (`ask_worker`).
 
     The last two are kept: whoever compares two versions, or comments on one again, asks for the same ones. A tree takes
     ten times the memory of its text and more, so those of large texts are not.
@@ -171,35 +202,64 @@ def parse(text: str, language: str | None) -> Tree | None:
 
 
 @lru_cache(2)
-def parse_kept(text: str, language: str | None) -> Tree | None:
+def parse_kept(text: str, language: str | None) -> Parsed | None:
     """The same, kept whatever its size."""
-    if language not in _GRAMMARS or not is_installed(language):
+    if language is None or not is_code(text, language):
         return None
     data = text.encode("utf-8", "surrogatepass")
-    if len(data) > MOST_BYTES or _has_long_line(text) or is_too_deep(text, language):
-        return None
-    tree = None
-    if not _is_dear(data, language):
-        quick = QUICK_PARSE + _QUICK_BYTE_OF.get(language, QUICK_BYTE) * len(data)
-        tree = _try_parse(data, language, min(quick, MOST_QUICK))
-    if tree is None and _judges and _judges[0](text, language):
+    if _lifted:
         tree = _try_parse(data, language, LONGEST_PARSE)
-    return tree
+        return Parsed(tree, inf) if tree else None
+    if len(data) > HERE or _has_open_angles(text):
+        return None
+    grammar(language)  # loading it is no fault of the text
+    begun = time.thread_time()
+    tree = _try_parse(data, language, QUICK_PARSE)
+    return Parsed(tree, QUICK - (time.thread_time() - begun)) if tree else None
 
 
-def _is_dear(data: bytes, language: str) -> bool:
-    """Whether pieces of a large text are slow to parse. The whole would then take time and memory by its square, and
-    a parser looks at its clock too seldom to be stopped."""
-    if len(data) <= 4 * PIECE_EVERY:
+def is_code(text: str, language: str | None) -> bool:
+    """Whether there is a grammar for a text, and the text is something to parse with it, here or in a worker."""
+    if language not in _GRAMMARS or not is_installed(language) or len(text) > MOST_BYTES:
         return False
-    starts = range(0, len(data), PIECE_EVERY)
-    return any(_try_parse(data[at : at + PIECE], language, PIECE_PARSE) is None for at in starts)
+    return not _has_long_line(text) and not is_too_deep(text, language)
+
+
+# Texts that are not parsed here are a worker's, which can be ended and has limits. Here is only the question: who
+# starts workers says so with `ask_slow_texts_of`; without one, such a text is plain lines.
+What: TypeAlias = Literal["symbols", "problems", "complexities", "kinds", "colors"]
+
+
+class Question(Struct, frozen=True, array_like=True):
+    """What somebody wants to know of a text."""
+
+    what: What
+    language: str
+    text: bytes
+    rows: tuple[int, ...] = ()
+
+
+Worker: TypeAlias = Callable[[Question], bytes | None]
+_workers: list[Worker] = []
+
+
+def ask_slow_texts_of(worker: Worker) -> None:
+    """Let somebody answer what is asked of texts that are not parsed here."""
+    _workers[:] = [worker]
+
+
+def ask_worker(what: What, text: str, language: str, of: type[_T], rows: tuple[int, ...] = ()) -> _T | None:
+    """Returns what a worker read from a text; None where there is no worker, or the text takes it too long."""
+    if not _workers or _lifted or not is_code(text, language):
+        return None
+    said = _workers[0](Question(what, language, text.encode("utf-8", "surrogatepass"), rows))
+    return msgspec.msgpack.decode(said, type=of) if said is not None else None
 
 
 def _try_parse(data: bytes, language: str, seconds: float) -> Tree | None:
     """Returns the tree, or None where that takes more CPU than these seconds or more memory than MOST_GROWTH."""
     parser, until, slices = _parser(language, SLICE), time.thread_time() + seconds, 0
-    most = _memory() + min(MOST_GROWTH, GROWTH + BYTE_GROWTH * len(data))  # one slice may take much
+    most = count_memory() + min(MOST_GROWTH, GROWTH + BYTE_GROWTH * len(data))  # one slice may take much
     passed = time.monotonic() + seconds  # before it the CPU's clock, which takes ten times as long to read, says no
     while True:
         try:
@@ -208,11 +268,11 @@ def _try_parse(data: bytes, language: str, seconds: float) -> Tree | None:
             slices += 1
         if time.monotonic() >= passed and time.thread_time() >= until:
             return None
-        if slices % LOOK_EVERY == 0 and _memory() > most:
+        if slices % LOOK_EVERY == 0 and count_memory() > most:
             return None
 
 
-def _memory() -> int:
+def count_memory() -> int:
     """Returns how many bytes this process holds; 0 where the system does not say."""
     try:
         with open("/proc/self/status", "rb") as file:
@@ -225,8 +285,6 @@ def _memory() -> int:
 def is_too_deep(text: str, language: str) -> bool:
     """Whether the text may nest deeper than DEEPEST; at worst an ordinary text with very odd lines is said to."""
     if _count(text) > DEEPEST and _has_deep_brackets(text):
-        return True
-    if language in _WITH_ANGLES and text.count("<") > DEEPEST and _count_angles(text) > DEEPEST:
         return True
     # A level takes at least one column, so only lines that begin far to the right can be deep.
     if len(text) > LARGEST_KEPT and not (_FAR_RIGHT_IN_YAML if language == "yaml" else _FAR_RIGHT).search(text):
@@ -264,12 +322,14 @@ def _count(text: str) -> int:
     return text.count("(") + text.count("[") + text.count("{")
 
 
-def _count_angles(text: str) -> int:
-    deepest = level = 0
-    for mark in _ANGLES.findall(text):
+def _has_open_angles(text: str) -> bool:
+    """Whether more than DEEPEST `<` are opened and not closed."""
+    level = 0
+    for mark in _ANGLES.findall(text) if text.count("<") > DEEPEST else ():
         level = level + 1 if mark == "<" else max(level - 1, 0) if mark == ">" else 0
-        deepest = max(deepest, level)
-    return deepest
+        if level > DEEPEST:
+            return True
+    return False
 
 
 def _count_levels(widths: list[int]) -> int:

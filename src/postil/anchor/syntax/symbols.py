@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, lru_cache, partial
+from math import inf
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -14,16 +15,16 @@ from msgspec import Struct
 from postil.anchor.model import Span
 from postil.anchor.syntax import definitions
 from postil.anchor.syntax.definitions import TYPES, Rows, Siblings, first_row, last_row
-from postil.anchor.syntax.languages import LARGEST_KEPT, grammar, parse
-from postil.anchor.syntax.queries import run_query
+from postil.anchor.syntax.languages import LARGEST_KEPT, Parsed, ask_worker, grammar, is_over, parse
+from postil.anchor.syntax.queries import DEEPEST_NODE, is_dear, run_query
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Query, QueryCursor, Tree
+    from tree_sitter import Node, Query, QueryCursor
 
-# A query looks at all ancestors of every node; no definition that anybody reads stands deeper in its tree.
-DEEPEST_NODE = 500
 MOST_CONTAINERS = 40
 """Definitions inside each other that are told apart: each level is looked at once more for each line inside it."""
+LOOK_EVERY = 64
+"""Things after which this process looks at its CPU time."""
 FUNCTIONS = frozenset({"function", "method", "constructor"})
 
 
@@ -75,8 +76,13 @@ def symbols(text: str, language: str | None) -> list[Symbol]:
 
 @lru_cache(2)
 def _symbols(text: str, language: str | None) -> tuple[Symbol, ...]:
-    tree = parse(text, language)
-    return () if tree is None or language is None else tuple(symbols_of(tree, language))
+    if language is None:
+        return ()
+    parsed = parse(text, language)
+    found = symbols_of(parsed, language) if parsed else None
+    if found is None:
+        return ask_worker("symbols", text, language, tuple[Symbol, ...]) or ()
+    return tuple(found)
 
 
 def symbol_at(text: str, language: str | None, line: int) -> Symbol | None:
@@ -109,8 +115,11 @@ def owners(found: Sequence[Symbol], lines: int) -> list[Symbol | None]:
 
 def syntax_problems(text: str, language: str | None) -> list[SyntaxProblem]:
     """The syntax errors of a file, in order."""
-    tree = parse(text, language)
-    return _problems(tree.root_node) if tree and tree.root_node.has_error else []
+    if language is None:
+        return []
+    parsed = parse(text, language)
+    found = problems_of(parsed) if parsed else None
+    return found if found is not None else ask_worker("problems", text, language, list[SyntaxProblem]) or []
 
 
 def describe_problem(problem: SyntaxProblem) -> str:
@@ -125,13 +134,22 @@ def problem_at(problems: Sequence[SyntaxProblem], named: Sequence[Symbol], line:
     return next((each for each in problems if each.span.start <= span.last and span.start <= each.span.last), None)
 
 
-def symbols_of(tree: Tree, language: str) -> list[Symbol]:
-    """As `symbols`, of a tree already parsed; none where finding them takes too long."""
+def symbols_of(parsed: Parsed, language: str) -> list[Symbol] | None:
+    """As `symbols`, of a text already parsed; None where finding them takes too long here."""
+    query = _query(language)  # compiling it is no fault of the text
+    with parsed.spend() as until:
+        root = parsed.tree.root_node
+        nodes = run_query(query, root, partial(_find_definitions, root), until)
+        return None if nodes is None else _read_symbols(root, nodes, language, until)
+
+
+def _read_symbols(root: Node, nodes: list[Node], language: str, until: float) -> list[Symbol] | None:
     found: list[Symbol] = []
     open_: list[tuple[int, Symbol]] = []  # the definitions that enclose the current one, with the byte they end at
-    siblings, rows = Siblings(), Rows(tree.root_node)
-    nodes = run_query(_query(language), tree.root_node, partial(_find_definitions, tree.root_node)) or []
-    for node in sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte)):
+    siblings, rows = Siblings(), Rows(root)
+    for number, node in enumerate(sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte))):
+        if number % LOOK_EVERY == 0 and is_over(until):
+            return None
         name = definitions.name(node, language)
         if not name:
             continue
@@ -165,10 +183,20 @@ def _query(language: str) -> Query:
     return Query(grammar(language), definitions.query(language))
 
 
-def _problems(root: Node) -> list[SyntaxProblem]:
+def problems_of(parsed: Parsed) -> list[SyntaxProblem] | None:
+    """As `syntax_problems`, of a text already parsed; None where finding them takes too long here."""
+    with parsed.spend() as until:
+        return _read_problems(parsed.tree.root_node, until) if parsed.tree.root_node.has_error else []
+
+
+def _read_problems(root: Node, until: float) -> list[SyntaxProblem] | None:
     found: list[SyntaxProblem] = []
     todo = [root]
+    if until != inf and is_dear(root, until):
+        return None
     while todo:
+        if is_over(until):
+            return None
         node = todo.pop()
         inner = [child for child in node.children if child.has_error or child.is_missing]
         if node.is_missing:

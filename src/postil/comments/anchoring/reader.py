@@ -5,9 +5,9 @@ A read never writes to the work tree.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from postil.anchor.syntax.languages import ask_about_slow_texts, language_of
+from postil.anchor.syntax.languages import Question, ask_slow_texts_of, language_of, parses_everything_here
 from postil.anchor.syntax.symbols import Symbol, symbols
 from postil.comments.anchoring.locate import PresentSource, current_anchor, locate_all, locate_comments
 from postil.comments.anchoring.marker import renew_marker
@@ -21,6 +21,8 @@ from postil.core import limits
 from postil.workspace.paths import RelativePath
 
 MOST_KNOWN = 256
+MOST_VERSIONS = 8 * limits.MIB
+"""Bytes of old versions that the server holds at once."""
 
 
 class CommentReader:
@@ -28,7 +30,7 @@ class CommentReader:
 
     def __init__(self, tree: SourceTree, store: Store, versions: FileVersions) -> None:
         self.tree, self.store, self.versions = tree, store, versions
-        ask_about_slow_texts(_is_cheap)
+        ask_slow_texts_of(_ask)
         self._known: dict[str, tuple[str, list[Located]]] = {}
 
     def file(self, path: RelativePath) -> list[Located]:
@@ -44,22 +46,45 @@ class CommentReader:
         return list(found)
 
     def _locate_file(self, path: RelativePath) -> list[Located]:
-        if self.tree.size(path) > limits.HERE:
-            from postil.comments.index.refresh_worker import locate_apart
+        def apart() -> list[Located]:
+            from postil.comments.index.refresh_worker import locate_apart  # only for large files
 
-            self.store.read(path)  # says in the contract's words what is wrong with it
             return locate_apart(self, path)
-        return self.locate(self.store.read(path), self.tree.source_or_none(path))
 
-    def locate(self, sidecar: Sidecar, source: Source | None, elsewhere: Sequence[OtherFile] = ()) -> list[Located]:
-        """Returns a sidecar's comments in their places. `elsewhere` are other files their code may have gone to."""
-        present = PresentSource(sidecar.path, source, cautious=self.tree.cautious)
-        return locate_comments(sidecar, present, self.old_texts([(sidecar, present)]), elsewhere)
+        sidecar = self.store.read(path)  # says in the contract's words what is wrong with it
+        if self.tree.size(path) > limits.HERE:
+            return apart()
+        return self.locate(sidecar, self.tree.source_or_none(path), apart=apart)
 
-    def old_texts(self, sidecars: Sequence[tuple[Sidecar, PresentSource]]) -> dict[str, str]:
-        """Returns the versions that the markers of some files were made on, as far as they can be had."""
+    def locate(
+        self,
+        sidecar: Sidecar,
+        source: Source | None,
+        elsewhere: Sequence[OtherFile] = (),
+        apart: Callable[[], list[Located]] | None = None,
+    ) -> list[Located]:
+        """Returns a sidecar's comments in their places. `elsewhere` are other files their code may have gone to.
+
+        `apart` is asked where old versions are too large to be compared here; without it the lines that the markers
+        keep are looked for.
+        """
+        present, large = PresentSource(sidecar.path, source, cautious=self.tree.cautious), set[str]()
+        texts = self.old_texts([(sidecar, present)], large)
+        if large and apart is not None:
+            return apart()
+        return locate_comments(sidecar, present, texts, elsewhere)
+
+    def old_texts(
+        self, sidecars: Sequence[tuple[Sidecar, PresentSource]], left_out: set[str] | None = None
+    ) -> dict[str, str]:
+        """Returns the versions that the markers of some files were made on, as far as they can be had.
+
+        `left_out` gets those that only a worker compares, because they are large.
+        """
         wanted = {blob for sidecar, present in sidecars for blob in list_versions(sidecar, present)}
-        return self.versions.read(wanted) if wanted else {}
+        if not wanted or parses_everything_here():
+            return self.versions.read(wanted) if wanted else {}
+        return self.versions.read(wanted, limits.HERE, MOST_VERSIONS, left_out)
 
     def update_markers(self, sidecar: Sidecar, source: Source | None) -> None:
         """Renew the markers whose place is sure; those that are uncertain or lost stay as they are."""
@@ -93,7 +118,7 @@ def list_versions(sidecar: Sidecar, present: PresentSource) -> set[str]:
     }
 
 
-def _is_cheap(text: str, language: str) -> bool:
-    from postil.workspace.workers.parsing import is_cheap  # ordinary texts never need it
+def _ask(question: Question) -> bytes | None:
+    from postil.workspace.workers.parsing import ask  # ordinary texts never need it
 
-    return is_cheap(text, language)
+    return ask(question)

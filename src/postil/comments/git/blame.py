@@ -14,15 +14,18 @@ from msgspec import Struct
 
 from postil.anchor.model import Span
 from postil.anchor.relocate import relocate
+from postil.anchor.syntax.languages import parses_everything_here
 from postil.comments.model import Commit, Place, State
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
-from postil.core import call
+from postil.core import call, limits
 from postil.core.failure import NotFound
 from postil.workspace.git import read_blob, run_git, try_git
 from postil.workspace.paths import RelativePath
 
 MOST_COMMITS = 500
+MOST_VERSIONS = 16 * limits.MIB
+"""Bytes of small versions that the server holds; a worker compares more."""
 
 
 class Version(Struct, frozen=True):
@@ -82,7 +85,11 @@ def list_touches(
         while history and history[0].blob != blob:
             del history[0]
     wanted = [blob for each in history for blob in (each.blob, each.old_blob) if blob]
-    by_blob = versions.read(wanted)
+    by_blob = _read_small(versions, wanted)
+    if by_blob is None or (not blob and tree.size(path) > limits.HERE and not parses_everything_here()):
+        from postil.comments.git.past_worker import ask_past  # only for large files
+
+        return ask_past(tree, "touches", path, (line, end, blob), list[Touch])
     span = Span(line, end)
     if not blob and history and (newest := by_blob.get(history[0].blob)) is not None:
         now = tree.source_or_none(RelativePath(path))
@@ -143,7 +150,15 @@ def find_culprit(
     else:
         return None
     later.reverse()
-    by_blob = versions.read([blob, *(each.blob for each in later)])
+    by_blob = _read_small(versions, [blob, *(each.blob for each in later)])
+    if by_blob is None:
+        from postil.comments.git.past_worker import TakesTooLong, ask_past  # only for large files
+
+        try:
+            found = ask_past(tree, "culprit", path, (blob, span, place), tuple[Commit, ...])
+        except TakesTooLong:
+            return None
+        return found[0] if found else None
     old = by_blob.get(blob)
     if old is None:
         return None
@@ -162,6 +177,15 @@ def find_culprit(
         if first < len(later):
             return later[first].commit
     return None
+
+
+def _read_small(versions: FileVersions, blobs: Sequence[str]) -> dict[str, str] | None:
+    """Returns versions of a file; None where there are large ones, which are left to a worker."""
+    if parses_everything_here():
+        return versions.read(blobs)
+    large: set[str] = set()
+    found = versions.read(blobs, limits.HERE, MOST_VERSIONS, large)
+    return None if large else found
 
 
 def read_at(tree: SourceTree, revision: str, path: str) -> bytes | None:

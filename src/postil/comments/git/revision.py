@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from postil.comments.failures import FileAccessDenied
 from postil.comments.git.blame import list_sidecars_at, require_revision
 from postil.comments.git.file_names import find_new_name, list_old_names
 from postil.comments.git.objects import read_objects
-from postil.comments.model import Damage
+from postil.comments.model import Damage, Located
 from postil.comments.operations.answers import CommentNow, comment_now
 from postil.comments.search.filters import file_matches
 from postil.comments.sidecar.dialects import Unreadable
@@ -125,19 +125,48 @@ def _locate_some(
             data = store.read_bytes(RelativePath(path)) if store else there.get(sidecar)
             if sidecar in large:
                 raise Unreadable("it is too large")
-            yield from _locate(reader, path, data, called, content)
+            apart = partial(_locate_apart, reader, path, commit, called, present=store is not None)
+            located = apart() if _is_large(data, content) else _locate(reader, path, data, content, apart)
+            for each in map(comment_now, located):
+                moved = called != path and content is not None
+                yield replace(each, movedTo=each.movedTo or called) if moved else each
         except Unreadable as fault:
             damaged.append(Damage(path, str(fault)))
         except FileAccessDenied as fault:
             damaged.append(Damage(path, fault.message))
 
 
+def _is_large(data: bytes | None, content: bytes | None) -> bool:
+    return len(content or b"") > limits.HERE or len(data or b"") > limits.COMMENTS_HERE
+
+
+def _locate_apart(reader: CommentReader, path: str, commit: str, called: str, *, present: bool) -> list[Located]:
+    from postil.comments.git.past_worker import TakesTooLong, ask_past  # only for large files
+
+    try:
+        return ask_past(reader.tree, "at", path, (commit, called, present), list[Located])
+    except TakesTooLong as fault:
+        raise Unreadable(fault.message) from None
+
+
+def locate_at(reader: CommentReader, path: str, commit: str, called: str, present: bool) -> list[Located]:
+    """Returns the comments of a file in the code of a commit, which calls it `called`; with the sidecar of now or then.
+
+    Raises Unreadable for a damaged sidecar.
+    """
+    root = reader.tree.root
+    data = reader.store.read_bytes(RelativePath(path)) if present else read_blob(root, f"{commit}:{path}{SUFFIX}")
+    return _locate(reader, path, data, read_blob(root, f"{commit}:{called}"))
+
+
 def _locate(
-    reader: CommentReader, path: str, data: bytes | None, called: str, content: bytes | None
-) -> list[CommentNow]:
-    sidecar = Sidecar(path, data)
-    if content is None:
-        return [comment_now(each) for each in reader.locate(sidecar, None)]
-    source = Source(RelativePath(path), decode(content), blob_id(content, reader.tree.id_width))
-    located = [comment_now(each) for each in reader.locate(sidecar, source)]
-    return located if called == path else [replace(each, movedTo=each.movedTo or called) for each in located]
+    reader: CommentReader,
+    path: str,
+    data: bytes | None,
+    content: bytes | None,
+    apart: Callable[[], list[Located]] | None = None,
+) -> list[Located]:
+    source = None
+    if content is not None:
+        source = Source(RelativePath(path), decode(content), blob_id(content, reader.tree.id_width))
+    return reader.locate(Sidecar(path, data), source, apart=apart)

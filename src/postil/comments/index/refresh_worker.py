@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from postil.anchor.syntax.languages import parse_everything_here
 from postil.comments.anchoring.locate import PresentSource, locate_comments, place_by_number
 from postil.comments.anchoring.moved_files import find_other_files
 from postil.comments.anchoring.reader import CommentReader, list_versions
@@ -334,9 +335,10 @@ def main() -> None:
         gc.disable()
         _answer(_read_small(reader, job.paths, job.known))
         return
-    _limit_memory()
+    limit_memory()
+    parse_everything_here()
     for path in job.paths:
-        _allow_time(LONGEST + min(MOST_LONGER, SECONDS_A_BYTE * tree.size(path + SUFFIX)))
+        allow_time(LONGEST + min(MOST_LONGER, SECONDS_A_BYTE * tree.size(path + SUFFIX)))
         _answer((_read_plain if job.plain else _read_large)(reader, [path], job.known))
 
 
@@ -362,7 +364,8 @@ def _read_plain(reader: CommentReader, paths: Sequence[str], known: Mapping[str,
             yield Read(path, "", [make_note(each) for each in located])
 
 
-def _limit_memory() -> None:
+def limit_memory() -> None:
+    """Let this process hold LARGEST, and complain to nobody; then it ends."""
     import resource
 
     null = os.open(os.devnull, os.O_WRONLY)
@@ -371,7 +374,7 @@ def _limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (LARGEST, LARGEST))
 
 
-def _allow_time(seconds: float) -> None:
+def allow_time(seconds: float) -> None:
     """Let this process use so much CPU from now on; then it ends."""
     import resource
 

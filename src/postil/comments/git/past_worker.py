@@ -1,0 +1,108 @@
+"""Comparing large versions of the past in a process of its own, which the kernel ends when it takes too much.
+
+The server itself compares what is small (`limits.HERE`). A worker reads the versions from git, compares them, answers
+on standard output, and writes no file.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Literal, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from postil.anchor.model import Span
+from postil.anchor.syntax.languages import parse_everything_here
+from postil.comments.anchoring.reader import CommentReader
+from postil.comments.git.blame import find_culprit, list_touches
+from postil.comments.git.revision import locate_at
+from postil.comments.index.refresh_worker import allow_time, limit_memory
+from postil.comments.model import Place
+from postil.comments.source_tree import SourceTree
+from postil.comments.storage.file_versions import FileVersions
+from postil.comments.storage.store import Store
+from postil.core import call, limits
+from postil.core.failure import Failure
+from postil.workspace.worker_process import start_worker
+
+LONGEST = 10.0
+"""Seconds of CPU for a question: a history may have 500 versions."""
+LOOK_EVERY = 0.2
+"""Seconds after which it is looked whether the caller has given up."""
+
+What: TypeAlias = Literal["at", "touches", "culprit"]
+_T = TypeVar("_T")
+
+
+class Question(Struct, frozen=True):
+    """A function of the past with its arguments, and the workspace it is about."""
+
+    root: str
+    cache_home: str
+    cautious: bool
+    what: str  # plain types only: the module that a worker runs is not found by its name
+    arguments: bytes
+
+
+class TakesTooLong(Failure):
+    """Versions that take too much to be compared."""
+
+    def __init__(self, path: str) -> None:
+        advice = "Look at them with git itself: git log --follow"
+        super().__init__(f"Comparing the versions of {path} takes too much time or memory", advice=advice)
+
+
+def ask_past(tree: SourceTree, what: What, path: str, arguments: tuple[object, ...], of: type[_T]) -> _T:
+    """Returns what a worker found. Raises TakesTooLong."""
+    from subprocess import TimeoutExpired
+
+    cache_home = os.path.abspath(tree.cache_home) if tree.cache_home else ""  # a worker has another cwd
+    encode = msgspec.msgpack.encode
+    asked = encode(Question(tree.root, cache_home, tree.cautious, what, encode((path, *arguments))))
+    try:
+        worker = start_worker("postil.comments.git.past_worker")
+    except OSError:
+        raise TakesTooLong(path) from None
+    with worker:
+        try:
+            given: bytes | None = asked
+            while True:
+                call.current().check()
+                try:
+                    said, _ = worker.communicate(given, LOOK_EVERY)
+                    break
+                except TimeoutExpired:
+                    given = None  # it was taken
+        finally:
+            worker.kill()
+    try:
+        return msgspec.msgpack.decode(said, type=of)
+    except msgspec.DecodeError:
+        raise TakesTooLong(path) from None
+
+
+def main() -> None:
+    """Answer one question."""
+    question = msgspec.msgpack.decode(sys.stdin.buffer.read(limits.SMALL_FILE), type=Question)
+    tree = SourceTree(question.root, question.cache_home, cautious=question.cautious)
+    versions = FileVersions(tree)
+    limit_memory()
+    allow_time(LONGEST)
+    parse_everything_here()
+    decode = msgspec.msgpack.decode
+    match question.what:
+        case "at":
+            arguments = decode(question.arguments, type=tuple[str, str, str, bool])
+            found = locate_at(CommentReader(tree, Store(tree), versions), *arguments)
+        case "touches":
+            found = list_touches(tree, versions, *decode(question.arguments, type=tuple[str, int, int, str]))
+        case _:
+            culprit = find_culprit(tree, versions, *decode(question.arguments, type=tuple[str, str, Span, Place]))
+            found = [culprit] if culprit else []
+    sys.stdout.buffer.write(msgspec.msgpack.encode(found))
+
+
+if __name__ == "__main__":
+    main()
