@@ -603,6 +603,7 @@ async def test_packed_answers_are_unpacked_up_to_the_bound(way: bytes, sent: byt
             with pytest.raises(GitLabFailure) as caught:
                 await instance.get("projects/5", token="t")
             assert outcome in str(caught.value.data["message"])
+            assert caught.value.status == 502
         finally:
             await instance.close()
 

@@ -390,6 +390,17 @@ async def test_a_file_that_holds_no_rows_counts_as_read_too() -> None:
         await gitlab.send("POST", "projects/2/issues", {"title": "T"})
 
 
+async def test_a_log_that_is_read_piece_by_piece_counts_as_read_too() -> None:
+    instance = ScriptedInstance(answer({"visibility": "private"}), answer(b"log"), answer({"visibility": "public"}))
+    gitlab = connected(instance, guard=Guard(Policy(no_private_to_public=True)))
+    fed: list[bytes] = []
+    await gitlab.stream("projects/1/jobs/1/trace", fed.append)
+    assert b"".join(fed) == b"log"
+    with pytest.raises(NotOffered):
+        await gitlab.send("POST", "projects/2/issues", {"title": "T"})
+    assert instance.asked == [f"GET {API}projects/1", f"GET {API}projects/1/jobs/1/trace", f"GET {API}projects/2"]
+
+
 async def test_strangers_words_are_withheld_from_pages_and_single_things() -> None:
     row = {"title": "T", "author": {"id": 9}}
     public, nobody = answer({"visibility": "public"}), answer({"message": "404 Not found"}, 404)

@@ -14,9 +14,11 @@ from postil.gitlab.instance.records import Record
 from postil.gitlab.model import (
     Change,
     Discussion,
+    IssueRow,
     Job,
     LastCommit,
     MergeRequestItem,
+    MergeRequestRow,
     Note,
     Person,
     ProjectItem,
@@ -47,6 +49,14 @@ def test_the_assignee_is_the_first_of_the_assignees_where_it_is_gone() -> None:
     ]
     assert issue(assignee=None, assignees=[]).assignee is None
     assert issue(assignee=JOHN, assignees=[jane]).assignee == Person(456, "John Doe", "johndoe")
+
+
+def test_a_row_of_a_list_names_people_as_one_mentions_them() -> None:
+    nameless = {"id": 7, "name": "A bot"}
+    fields = {"author": JOHN, "assignees": [nameless], "reviewers": [JOHN, {}, nameless]}
+    row = read(MergeRequestRow, Record(fields))
+    assert (row.written_by, row.assigned_to, row.asked_reviewers) == ("@johndoe", "A bot", ["@johndoe", "A bot"])
+    assert read(IssueRow, Record({"author": {}})).written_by is None
 
 
 def test_labels_are_names_even_where_gitlab_gives_objects() -> None:
