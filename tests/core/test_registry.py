@@ -339,3 +339,12 @@ def test_a_group_is_ready_when_it_was_used() -> None:
     assert not made.is_ready(entry)
     made.operation("shelve")
     assert made.is_ready(entry)
+
+
+def test_what_was_called_before_cannot_be_called_where_it_is_not_kept() -> None:
+    whole = Registry.of([("echo", Echo())])
+    assert whole.operation("echo").mark.name == "echo"
+    narrow = whole.narrowed(lambda entry: False)
+    with pytest.raises(UnknownOperation):
+        narrow.operation("echo")
+    assert narrow.ready_operation("echo") is None

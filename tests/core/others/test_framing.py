@@ -34,5 +34,8 @@ def test_json_says_of_itself_that_others_wrote_in_it(value: dict[str, int]) -> N
     assert json.loads(mark_json(json.dumps(value))) == {**value, "untrusted": True}
 
 
+OTHER_TEXTS = ["[1]", "", "{", "text", "{} and more", "before {}"]
+
+
 def test_what_is_no_object_stays() -> None:
-    assert [mark_json(text) for text in ("[1]", "", "{", "text")] == ["[1]", "", "{", "text"]
+    assert [mark_json(text) for text in OTHER_TEXTS] == OTHER_TEXTS

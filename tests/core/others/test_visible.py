@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.core.others.visible import Style, harmless, paint, styled
+from postil.core.others.visible import Style, harmless, on_one_line, paint, styled
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,15 @@ def test_no_control_character_is_left_and_nothing_else_is_changed(text: str) -> 
 def test_a_style_is_its_colour_on_a_terminal_and_nothing_elsewhere(style: Style, code: int) -> None:
     assert paint(styled("a", style), colors=True) == f"\x1b[{code}ma\x1b[0m"
     assert paint(styled("a", style), colors=False) == "a"
+
+
+def test_what_has_no_style_stays_as_it_is() -> None:
+    """Others may write the character that ends a style."""
+    for text in ("plain", "\ufdd1", ""):
+        assert paint(text, colors=True) == text
+        assert paint(text, colors=False) == text
+
+
+@pytest.mark.parametrize(("text", "line"), [("a b", "a b"), ("", ""), ("a\r\n::error::b\u2028c", "a ::error::b c")])
+def test_a_text_on_one_line_has_no_other_row(text: str, line: str) -> None:
+    assert on_one_line(text) == line

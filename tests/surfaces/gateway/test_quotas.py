@@ -362,6 +362,9 @@ def test_attempts_count_before_anybody_is_asked() -> None:
         with suppress(Refused):
             while len(tickets) < 100:  # none of them has an outcome yet
                 tickets.append(await spent.allow_attempt("203.0.113.9"))
+        with pytest.raises(Refused) as caught:
+            await spent.allow_attempt("203.0.113.9")
+        assert (caught.value.status, dict(caught.value.headers)) == (429, {b"retry-after": b"1"})
         spent.end_attempt("203.0.113.9", tickets.pop())
         tickets.append(await spent.allow_attempt("203.0.113.9"))  # a place that was given back is a place
         return tickets
