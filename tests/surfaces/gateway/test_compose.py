@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -241,6 +242,23 @@ def test_each_mode_knows_its_own_credentials(mode: Auth, known: list[str], tmp_p
     assert (guard.hosts, guard.origins) == (
         (("postil.example",), ("https://postil.example",)) if mode == "oauth" else ((), ())
     )
+
+
+def test_both_paths_of_the_metadata_say_where_to_get_a_token(tmp_path: Path) -> None:
+    oauth = OAuthSettings(issuer="https://id.example", resource="https://postil.example/mcp")
+    guard = compose(composition(tmp_path, http=HttpSettings(auth="oauth"), oauth=oauth), "token")
+    for path in ("/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"):
+        sent: list[Any] = []
+
+        async def send(message: Any, sent: list[Any] = sent) -> None:
+            sent.append(message)
+
+        async def receive() -> Any:
+            raise AssertionError("there is no body to be read")
+
+        asyncio.run(guard.routes[path]({"type": "http", "method": "GET", "path": path}, {}, receive, send))
+        assert sent[0]["status"] == 200
+        assert b'"https://id.example"' in b"".join(each.get("body", b"") for each in sent)
 
 
 def test_without_gitlab_there_is_no_page_for_its_tokens(tmp_path: Path) -> None:
