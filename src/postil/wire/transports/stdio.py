@@ -148,9 +148,9 @@ class StdioConnection:
         frames, open_calls, caller = self._waiting.frames, session.in_flight, self.runner.connection.caller
         while frames and len(open_calls) < IN_FLIGHT and not self.output.is_full and not session.ended:
             self.runner.take(self._waiting.take(), self, caller)
-        if session.ended or (self._input_ended and not self._waiting):
+        if session.ended or (self._input_ended and not frames):
             self._end(0)
-        elif self._waiting.is_full:
+        elif frames and self._waiting.is_full:
             self.input.pause()  # until some have ended, or nothing ends and those that wait are refused
         else:
             self.input.resume()
