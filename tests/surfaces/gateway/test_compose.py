@@ -247,16 +247,21 @@ def test_each_mode_knows_its_own_credentials(mode: Auth, known: list[str], tmp_p
 def test_both_paths_of_the_metadata_say_where_to_get_a_token(tmp_path: Path) -> None:
     oauth = OAuthSettings(issuer="https://id.example", resource="https://postil.example/mcp")
     guard = compose(composition(tmp_path, http=HttpSettings(auth="oauth"), oauth=oauth), "token")
-    for path in ("/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"):
+
+    async def ask(path: str) -> list[Any]:
         sent: list[Any] = []
 
-        async def send(message: Any, sent: list[Any] = sent) -> None:
+        async def send(message: Any) -> None:
             sent.append(message)
 
         async def receive() -> Any:
             raise AssertionError("there is no body to be read")
 
-        asyncio.run(guard.routes[path]({"type": "http", "method": "GET", "path": path}, {}, receive, send))
+        await guard.routes[path]({"type": "http", "method": "GET", "path": path}, {}, receive, send)
+        return sent
+
+    for path in ("/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"):
+        sent = asyncio.run(ask(path))
         assert sent[0]["status"] == 200
         assert b'"https://id.example"' in b"".join(each.get("body", b"") for each in sent)
 
