@@ -96,6 +96,17 @@ def test_an_id_that_nothing_or_too_much_begins_with_is_refused(tracker: Tracker)
         tracker.show("issue", double)
 
 
+def test_a_number_of_another_host_never_names_what_happens_to_begin_so(tracker: Tracker):
+    ids = [tracker.tools.create(f"Number {n}").id for n in range(40)]
+    begun = next(id_ for id_ in ids if id_[0].isdigit())
+    with pytest.raises(InvalidParams, match="is not an id") as caught:
+        tracker.issues.find_id(f"#{begun[0]}")
+    assert f"shop#{begun[0]}" in caught.value.advice
+    assert tracker.issues.find_id(f"#{begun[:8]}") == begun
+    titled = tracker.tools.create("#4", entity="milestone").id
+    assert tracker.issues.find_id("#4") == titled
+
+
 def test_a_link_that_closes_a_circle_is_refused_with_its_path(tracker: Tracker):
     a, b, c = (tracker.tools.create(name).id for name in "abc")
     tracker.tools.link(a, "blocks", b)

@@ -148,7 +148,8 @@ class Issues:
     def find_id(self, given: str, kind: str | None = None) -> str:
         """Returns the full id of what was typed: an id, its beginning, or a milestone's title. Needs a fresh index."""
         text = given.strip().lower().removeprefix("#")
-        is_id = re.fullmatch(r"[0-9a-f-]{1,36}", text) is not None
+        number = _NUMBER.fullmatch(given.strip())  # as GitHub and GitLab number theirs: an id begins so by chance
+        is_id = number is None and re.fullmatch(r"[0-9a-f-]{1,36}", text) is not None
         found = find_by_prefix(self.store.index, text, kind) if is_id else []
         if len(found) == 1 or (found and found[0].id == text):
             return found[0].id
@@ -168,9 +169,10 @@ class Issues:
         if elsewhere:
             return elsewhere
         if not is_id:
-            raise InvalidParams(
-                f"`{given[:64]}` is not an id", advice="An id is a UUID or the beginning of one, as lists show it"
-            )
+            advice = "An id is a UUID or the beginning of one, as lists show it"
+            if number is not None:
+                advice += f"; what was imported answers to its address: github.com/ann/shop{number[0]}"
+            raise InvalidParams(f"`{given[:64]}` is not an id", advice=advice)
         other = find_by_prefix(self.store.index, text, None, 1)
         advice = f"{other[0].id[:8]} is {_with_article(other[0].kind)}" if other else self._find_deleted(text)
         raise NoSuchEntity((kind or "entity").capitalize(), given, advice)
@@ -399,6 +401,7 @@ class Issues:
 
 _SHORTEST_HASH = 4
 """Letters of an id from which on it may be meant to be one."""
+_NUMBER = re.compile(r"#\d{1,6}", re.ASCII)
 _REVERSE = {
     "blocks": "blocked-by",
     "parent": "child",

@@ -51,6 +51,14 @@ def test_every_write_is_remembered_without_its_arguments() -> None:
         assert b"secret" not in b"".join(value for _, value in records.range("audit"))
 
 
+def test_a_caller_keeps_the_name_that_it_had_then() -> None:
+    state = MemoryState()
+    log = AuditLog(lambda: state)
+    log.open(Caller("key:9823c9ecaa2b3d12", name="bob"), "add_comment", {})
+    log.open(ADA, "add_comment", {})
+    assert [entry.line()[1] for entry in log.read(10)] == ["key:9823c9ecaa2b3d12 (bob)", "ada"]
+
+
 def test_a_repeat_under_a_known_key_is_no_second_write() -> None:
     state, keys = MemoryState(), IdempotencyKeys(MemoryState())
     with running(witness=AuditLog(lambda: state), keys=lambda: keys) as server:

@@ -152,3 +152,14 @@ def test_a_hostile_config_runs_nothing_when_logs_are_exchanged(shared: tuple[Pat
     said(where, "gc", "--absorb-days", "0")
     assert len(present(where)) == 2
     assert not marker.exists()
+
+
+@pytest.mark.parametrize("address", ["ext::sh -c touch% pwned", "foo::bar"])
+def test_nobody_is_led_to_plain_git_by_an_address_that_runs_a_program(repository: Path, address: str):
+    """Of a hostile clone: what we refuse, plain git may do."""
+    git(repository, "config", "remote.origin.url", address)
+    git(repository, "config", "protocol.allow", "always")
+    told = run(repository, "sync")
+    assert told.returncode == 4
+    assert "set-url" in told.stderr
+    assert "plain git" not in told.stderr

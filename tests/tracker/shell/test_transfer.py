@@ -109,9 +109,13 @@ def test_times_order_and_comment_ids_come_back(
 
 def test_events_carry_the_state_to_the_last_bit(filled: Path, make_repository: Callable[[str], Path], tmp_path: Path):
     dump = tmp_path / "dump"
+    gone = Tracker(filled).tools.create("A mistake").id
+    said(filled, "delete", gone)
     dump.write_text(said(filled, "export", "--format", "events"))
     other = make_repository("other")
     said(other, "import", str(dump))
+    assert "It was deleted" in run(other, "show", gone).stderr
+    assert said(other, "list", "identity") == said(filled, "list", "identity")
     assert hash_state(Tracker(other).issues.refresh().index) == hash_state(Tracker(filled).issues.refresh().index)
 
 

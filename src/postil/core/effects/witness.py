@@ -68,13 +68,16 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     """What the result calls itself; of a failure its kind."""
     stored: bool = False
     """Whether an effect in the state is known to have been made."""
+    name: str = ""
+    """What the principal was called then."""
 
     def line(self) -> tuple[str, str, str, str, str]:
         """Returns it as a row for people."""
         at = min(max(self.at, 0.0), LAST_MOMENT)  # a record that somebody changed may say anything
         when = call.current().tell_moment(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)))
         ended = self.outcome or ("stored, without an end" if self.stored else "no end")
-        return when, self.principal, self.operation, self.object or self.result or self.arguments[:12], ended
+        who = f"{self.principal} ({self.name})" if self.name else self.principal
+        return when, who, self.operation, self.object or self.result or self.arguments[:12], ended
 
 
 class Unended(Struct, frozen=True):

@@ -71,6 +71,7 @@ class AuditLog:
             operation=operation,
             arguments=audit.digest_arguments(arguments),
             object=audit.name_object(arguments),
+            name=caller.name,
         )
         return Opened(self, self._write(_Waiting(record)))
 
@@ -171,6 +172,7 @@ class AuditLog:
                     record.object,
                     outcome,
                     record.result,
+                    name=record.name,
                 )
                 if len(opened) > limit:
                     opened.popitem(last=False)

@@ -59,6 +59,8 @@ class Record(Struct, frozen=True, omit_defaults=True):
     """For `begin`: the process."""
     after: tuple[str, str] | None = None
     """For `begin`: the last record of the whole log, and its SHA-256."""
+    name: str = ""
+    """What the principal was called then: an access key that is revoked is in no list any more."""
 
 
 class Head(Struct, frozen=True):

@@ -11,6 +11,7 @@ from postil.settings.model import Settings
 
 _USERNAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}")
 _NUMBER = re.compile(r"[1-9][0-9]{0,18}")
+_EXAMPLES = {"id": "42", "oauth": "SUBJECT", "group": "our/group", "key": "NAME", "gitlab": "HOST:42"}
 MEMBERS, CALLERS = ("id", "oauth"), ("id", "group")
 
 
@@ -57,8 +58,8 @@ def _check(where: str, names: Iterable[str], kinds: tuple[str, ...]) -> None:
         else:
             fits = kind in kinds and bool(rest.strip())
         if not fits:
-            forms = ", ".join(f"{each}:{'42' if each == 'id' else each.upper()}" for each in kinds)
-            raise NobodysName(
-                f"{where} names {name[:100]!r}, which is nobody's name there",
-                advice=f"Give usernames of GitLab (without @), {forms} or *",
-            )
+            forms = ", ".join(f"{each}:{_EXAMPLES[each]}" for each in kinds)
+            advice = f"Give usernames of GitLab (without @), {forms} or *"
+            if kind == "key" and kind not in kinds:
+                advice = "An access key is let in by `postil key create NAME --workspace`, not by this list"
+            raise NobodysName(f"{where} names {name[:100]!r}, which is nobody's name there", advice=advice)

@@ -7,6 +7,7 @@ under the same identity; then this clone takes a new one and pushes that.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -47,11 +48,16 @@ class RemoteRefused(Unreachable):
         # The first line is the transport's own, such as a host that ssh does not know.
         reasons = [line for line in dict.fromkeys([*lines[:1], told]) if line]
         refused = any(word in said for word in ("hook declined", "prohibited", "deny updating", "refusing to"))
+        advice = "Try the same with plain git to see all that it says"
+        if refused:
+            advice = "This host refuses custom refs: `git mile init --branches` keeps the log on a branch instead"
+        elif re.search(r"transport '[^']*' not allowed", said):  # plain git may run what the address names
+            advice = (
+                f"Its address may run a program of whoever made this clone: look at it (`git remote get-url {remote}`)"
+                " before you let git use it, and set one that you know with `git remote set-url`"
+            )
         super().__init__(
-            f"git {verb} with {remote} failed: {'; '.join(reasons) or 'no reason given'}",
-            advice="This host refuses custom refs: `git mile init --branches` keeps the log on a branch instead"
-            if refused
-            else "Try the same with plain git to see all that it says",
+            f"git {verb} with {remote} failed: {'; '.join(reasons) or 'no reason given'}", advice=advice
         )
 
 

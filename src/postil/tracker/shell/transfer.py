@@ -57,6 +57,8 @@ class TransferCommands:
         """Print all issues and milestones as JSON lines, Markdown or events"""
         found = self._chosen(filter)
         if format == "events":
+            if filter is None:  # what was deleted and who wrote are no rows of a list, and still part of everything
+                found = [id_ for (id_,) in self._issues.store.index.query("SELECT id FROM log ORDER BY n", ())]
             return (msgspec.Raw(lines) for _, lines in self._issues.store.index.read_histories(found))
         entities = self._issues.store.entities(found)
         if format == "jsonl":
