@@ -291,3 +291,17 @@ def test_where_the_shell_is_not_seen_each_process_is_a_claimer(monkeypatch: pyte
         return planning.name_session()
 
     assert contextvars.copy_context().run(name).startswith("shell:")
+
+
+def test_where_nothing_is_ready_every_open_issue_is_accounted_for(tracker: Tracker):
+    assert tracker.plan.ready().for_person() == "Nothing is ready"
+    tracker.tools.create("All of it", type="epic")
+    assert tracker.plan.next().for_person() == "Nothing is ready; 1 epic open, of which sub-issues are worked on"
+    blocker = tracker.tools.create("Blocks").id
+    tracker.tools.link(blocker, "blocks", tracker.tools.create("Waits").id)
+    assert "epic" not in tracker.plan.ready().for_person()
+    tracker.plan.claim(blocker, who="a")
+    told = (
+        "Nothing is ready; 1 issue blocked by others; 1 issue claimed; 1 epic open, of which sub-issues are worked on"
+    )
+    assert tracker.plan.ready().for_person() == tracker.plan.next().for_person() == told

@@ -80,3 +80,29 @@ def test_exchanging_says_what_came_and_went(team: tuple[Path, Path, Path]):
     Tracker(ann).tools.create("Three")
     said(ann, "push")
     assert said(bob, "pull") == "Pulled from origin: 1 entity changed\n"
+
+
+def test_who_pulls_is_told_what_waits_for_a_decision(team: tuple[Path, Path, Path]):
+    _, ann, bob = team
+    one = Tracker(ann).tools.create("From Ann").id
+    said(ann, "sync")
+    assert "at the same time" not in said(bob, "sync")
+    Tracker(ann).tools.update(one, title="Ann's title")
+    Tracker(bob).tools.update(one, title="Bob's title")
+    assert "at the same time" not in said(bob, "sync")
+    assert f"Written here and there at the same time: {one[:8]}; " in said(ann, "pull")
+    assert "at the same time" not in said(ann, "pull")
+
+
+def test_a_fresh_clone_says_how_its_issues_come(team: tuple[Path, Path, Path]):
+    _, ann, bob = team
+    assert "`git mile create issue TITLE`" in said(ann, "list", "issue")
+    Tracker(ann).tools.create("From Ann")
+    said(ann, "sync")
+    assert "`git mile pull`" in said(bob, "list")
+    assert said(bob, "list", "--format", "raw").strip() == ""
+    said(bob, "pull")
+    assert "From Ann" in said(bob, "list")
+    assert said(bob, "list", "label:x").strip() == "Nothing matches"
+    git(ann, "remote", "remove", "origin")
+    assert "pull" not in said(ann, "list", "milestone")

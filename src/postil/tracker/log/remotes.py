@@ -56,9 +56,7 @@ class RemoteRefused(Unreachable):
                 f"Its address may run a program of whoever made this clone: look at it (`git remote get-url {remote}`)"
                 " before you let git use it, and set one that you know with `git remote set-url`"
             )
-        super().__init__(
-            f"git {verb} with {remote} failed: {'; '.join(reasons) or 'no reason given'}", advice=advice
-        )
+        super().__init__(f"git {verb} with {remote} failed: {'; '.join(reasons) or 'no reason given'}", advice=advice)
 
 
 def check_remote(root: str, remote: str) -> str:

@@ -60,7 +60,7 @@ class ContractTools:
         contract=ListArguments,
         positional=("entity", "query"),
         requires=("entity",),
-        shell_only=("query", "all", "long", "columns", "format", "label", "as_of", "in_full"),
+        shell_only=("query", "all", "long", "columns", "format", "label", "as_of", "saved", "in_full"),
         spellings=(
             Spelling("mile list", {"in_full": True, "includeClosed": False}, "List issues or milestones"),
             Spelling("issue list", {"entity": "issue", "in_full": True, "includeClosed": False}, "List issues"),
@@ -84,6 +84,7 @@ class ContractTools:
         format: Format = "table",
         label: Annotated[tuple[str, ...], Meta(description="only with this label; may be repeated")] = (),
         as_of: Annotated[str, Meta(description="as it was at the end of this day, YYYY-MM-DD")] | None = None,
+        saved: Annotated[str, Meta(description="the query that was saved under this name")] | None = None,
         in_full: bool = False,
     ) -> Listed | Listing:
         """List git-mile issues or milestones"""
@@ -99,6 +100,13 @@ class ContractTools:
             if name not in COLUMNS:
                 raise InvalidParams(f"Unknown column `{name}`", advice=f"Columns are {', '.join(COLUMNS)}")
         asked = " ".join(query) if query else filter
+        if saved is not None:
+            if asked is not None:
+                raise InvalidParams("Both a saved query and a filter were given", advice="Give one of them")
+            from postil.tracker.operations.saved_queries import find_saved  # only who asks for one pays for it
+
+            known = find_saved(issues.store.repository.common_dir, saved)
+            entity, asked, sort, all = known.entity, known.filter, sort or known.sort, all or known.include_closed
         if as_of is not None:
             from postil.tracker.index.as_of import read_past_page  # only who looks back pays for it
 
@@ -116,6 +124,7 @@ class ContractTools:
             lambda: self._read_details(page, long),
             titles,
             issues.shorten(row.id for row in page.rows),
+            *([] if page.rows or cursor else [_say_nothing(issues)]),
         )
 
     @reads(
@@ -202,3 +211,15 @@ def _contract_codes() -> Generator[None]:
         error = ServerError(failure.message, advice=failure.advice, **failure.data)
         error.exit_status = failure.exit_status
         raise error from failure
+
+
+def _say_nothing(issues: Issues) -> str:
+    """Returns what to say of an empty list: a clone brings no issues, and looks like a tracker without any."""
+    if issues.store.index.query("SELECT 1 FROM ent LIMIT 1"):
+        return "Nothing matches"
+    from postil.workspace.git import run_git
+
+    remotes = run_git(issues.store.repository.root, "remote").decode("utf-8", "replace").split()
+    pull = "git mile pull" if "origin" in remotes else f"git mile pull {remotes[0]}" if remotes else ""
+    more = f", and `{pull}` brings what others pushed" if pull else ""
+    return f"Nothing is here yet: `git mile create issue TITLE` makes one{more}"

@@ -40,6 +40,10 @@ class Ready(Answer, frozen=True, kw_only=True):
     items: list[ReadyItem]
     blocked: int
     cycles: list[list[str]] | UnsetType = UNSET
+    claimed: int | UnsetType = UNSET
+    """Where nothing is ready: how many somebody has."""
+    epics: int | UnsetType = UNSET
+    """Where nothing is ready: how many are epics, whose sub-issues are worked on."""
 
     def for_person(self) -> str:
         """A table, then what waits."""
@@ -53,8 +57,10 @@ class Ready(Answer, frozen=True, kw_only=True):
             ]
             for item in self.items
         ]
-        lines = [align([["ID", "PRIORITY", "TITLE", "LABELS", "DUE"], *rows]) if rows else "Nothing is ready"]
-        if self.blocked:
+        lines = [align([["ID", "PRIORITY", "TITLE", "LABELS", "DUE"], *rows])]
+        if not rows:
+            lines = [_say_nothing(self.blocked, self.claimed, self.epics)]
+        elif self.blocked:
             lines.append(f"{format_count(self.blocked, 'issue')} blocked by others")
         lines += [f"Circle, cut at its youngest link: {' → '.join(circle)}" for circle in self.cycles or ()]
         return "\n".join(lines)
@@ -98,6 +104,8 @@ class Taken(Answer, frozen=True, kw_only=True):
     criteria: list[Criterion] | UnsetType = UNSET
     until: str | UnsetType = UNSET
     blocked: int
+    claimed: int | UnsetType = UNSET
+    epics: int | UnsetType = UNSET
 
     def for_model(self) -> str:
         """What to do, until when it is theirs, and what to call."""
@@ -118,14 +126,21 @@ class Taken(Answer, frozen=True, kw_only=True):
     def for_person(self) -> str:
         """What to do, and until when it is yours."""
         if self.id is None:
-            waiting = f"; {format_count(self.blocked, 'issue')} blocked by others" if self.blocked else ""
-            return f"Nothing is ready{waiting}"
+            return _say_nothing(self.blocked, self.claimed, self.epics)
         lines = [f"{self.id[:8]} {flatten((self.title or '')[:_LONGEST])}"]
         if self.until:
             lines.append(f"claimed until {self.until}")
         if self.description:
             lines += ["", self.description]
         return "\n".join(lines)
+
+
+def _say_nothing(blocked: int, claimed: int | UnsetType, epics: int | UnsetType) -> str:
+    """Returns why nothing is ready: an open issue that is in no list would be lost."""
+    why = [f"{format_count(blocked, 'issue')} blocked by others"] if blocked else []
+    why += [f"{format_count(claimed, 'issue')} claimed"] if claimed else []
+    why += [f"{format_count(epics, 'epic')} open, of which sub-issues are worked on"] if epics else []
+    return "; ".join(["Nothing is ready", *why])
 
 
 class Prime(Answer, frozen=True, kw_only=True):

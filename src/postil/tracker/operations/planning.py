@@ -57,10 +57,13 @@ class Planning:
         self._issues.refresh()
         free, blocked, circles = self._find_free(filter, limit)
         short = self._issues.shorten([row.id for row in free])
+        claimed, epics = (0, 0) if free else self._count_others(filter)
         return Ready(
             items=[make_ready_item(row, short[row.id]) for row in free],
             blocked=blocked,
             cycles=[[id_[:8] for id_ in circle] for circle in circles] or UNSET,
+            claimed=claimed or UNSET,
+            epics=epics or UNSET,
         )
 
     @reads("git_mile_blocked", crash=ServerError, shell="issue blocked")
@@ -98,7 +101,8 @@ class Planning:
         with self._issues.transaction() as tx:
             free, blocked, _ = self._find_free(filter, 1)
             if not free:
-                return Taken(id=None, blocked=blocked)
+                claimed, epics = self._count_others(filter)
+                return Taken(id=None, blocked=blocked, claimed=claimed or UNSET, epics=epics or UNSET)
             entity = self._issues.find(free[0].id)
             until = self._write_claim(tx, entity, who, minutes) if claim else ""
         return Taken(
@@ -244,6 +248,13 @@ class Planning:
             and not self._is_held(row.claim_who, row.claim_until, now)
         )
         return list(islice(free, limit)), len(blocked), circles
+
+    def _count_others(self, filter_: str | None) -> tuple[int, int]:
+        """Returns how many open issues somebody has, and how many are epics: those that are never ready."""
+        rows, now = self._list_open(filter_), self._issues.now_text()
+        claimed = sum(self._is_held(row.claim_who, row.claim_until, now) for row in rows)
+        epics = sum(row.type == "epic" and row.status == "open" for row in rows)
+        return claimed, epics
 
     def _read_urgent(self, filter_: str | None, first: int) -> Iterator[Row]:
         """Yields the open issues, the most urgent first; they are read as they are asked for."""

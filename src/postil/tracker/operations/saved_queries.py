@@ -15,7 +15,7 @@ from postil.tracker.failures import InvalidParams
 from postil.tracker.operations.arguments import EntityKind
 from postil.tracker.query.order import parse_order
 from postil.tracker.query.parse import parse
-from postil.tracker.query.tree import QueryFault
+from postil.tracker.query.tree import QueryFault, suggest
 from postil.tracker.validation import translate_fault
 from postil.workspace.disk import read_regular
 from postil.workspace.files import FileLock, atomic_write, make_folder
@@ -65,7 +65,7 @@ class QueryCommands:
         entity: EntityKind = "issue",
         include_closed: bool = False,
     ) -> SavedQueries:
-        """Save a query under a name; it is then the resource issues://query/NAME"""
+        """Save a query under a name: `list --saved NAME` asks it, and it is the resource issues://query/NAME"""
         if not _NAME.match(name):
             raise InvalidParams(f"`{name[:64]}` is not a name", advice="Use letters, digits, - and _")
         try:
@@ -89,6 +89,14 @@ class QueryCommands:
 def read_saved(common_dir: str) -> dict[str, SavedQuery]:
     """Returns the saved queries by name, with those that are always there."""
     return {**_BUILT_IN, **_read_own(common_dir)}
+
+
+def find_saved(common_dir: str, name: str) -> SavedQuery:
+    """Returns the query of this name. Raises InvalidParams if there is none."""
+    known = read_saved(common_dir)
+    if name not in known:
+        raise InvalidParams(f"No query is saved as `{name[:64]}`", advice=suggest(name, list(known)))
+    return known[name]
 
 
 def _read_own(common_dir: str) -> dict[str, SavedQuery]:

@@ -41,6 +41,7 @@ def draw_list(
     next_cursor: str | None,
     milestones: Mapping[str, str],
     short: Mapping[str, str],
+    nothing: str = "Nothing matches",
 ) -> str:
     """Returns a page as a table, or as raw lines with tabs. `short` has the beginnings that name each entity."""
     drawn = list(_draw_cells(rows, how, milestones, short))
@@ -48,7 +49,7 @@ def draw_list(
     if how.style == "raw":
         return "\n".join("\t".join(line) for line in cells)
     if not cells:
-        return "Nothing matches"
+        return nothing
     flexible = how.columns.index("title") if "title" in how.columns else -1
     text = align([[column.upper() for column in how.columns], *cells], how.width, flexible)
     if how.colors:

@@ -60,6 +60,8 @@ def fast_list(kind: str | None, words: Sequence[str], cwd: str, width: int = 0, 
         if wanted.needs_words:
             return None
         rows = db.execute(build_select(COLUMNS, keys, wanted.sql, limit + 1), wanted.values).fetchall()
+        if not rows and db.execute("SELECT 1 FROM ent LIMIT 1").fetchone() is None:
+            return None  # where there is nothing at all, the ordinary way says how issues come
         width_ = len(keys)
         following = None
         if len(rows) > limit:

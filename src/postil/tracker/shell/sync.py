@@ -21,6 +21,8 @@ from postil.workspace.git import NETWORK, run_git
 
 _REFS = ("refs/postil", "refs/heads/postil", "logs/refs/postil", "logs/refs/heads/postil")
 
+MOST_TOLD = 5
+
 
 class SyncCommands:
     """`git mile init|push|pull|sync|verify|gc|deinit`."""
@@ -93,7 +95,19 @@ class SyncCommands:
             news = f"{format_count(count, 'entity')} changed" if count else "news"
         lost = self._find_lost(held) if changed else []
         facts: Facts = {"changed": changed, "lost": lost} if lost else {"changed": changed}
-        return Done(done="\n".join([f"Pulled from {remote}: {news}", *lost]), facts=facts)
+        told = [f"Pulled from {remote}: {news}", *lost]
+        if undecided := self._find_undecided(generation if index.epoch() == epoch else -1) if changed else []:
+            facts["undecided"] = undecided
+            shown = ", ".join(undecided[:MOST_TOLD]) + (", …" if len(undecided) > MOST_TOLD else "")
+            told.append(
+                f"Written here and there at the same time: {shown}; `git mile show` has both, `resolve` decides"
+            )
+        return Done(done="\n".join(told), facts=facts)
+
+    def _find_undecided(self, generation: int) -> list[str]:
+        """Returns the beginnings of ids with concurrent values, of those that changed since."""
+        sql = "SELECT id FROM ent WHERE conflicts > 0 AND n IN (SELECT n FROM history WHERE gen > ?) LIMIT 200"
+        return [id_[:8] for (id_,) in self._issues.store.index.query(sql, (generation,))]
 
     def _list_claims(self) -> dict[str, str]:
         """Returns who holds a claim on what, by the full id."""
