@@ -106,7 +106,8 @@ class ContractTools:
             from postil.tracker.operations.saved_queries import find_saved  # only who asks for one pays for it
 
             known = find_saved(issues.store.repository.common_dir, saved)
-            entity, asked, sort, all = known.entity, known.filter, sort or known.sort, all or known.include_closed
+            entity = "milestone" if known.entity == "milestone" else "issue"
+            asked, sort, all = known.filter, sort or known.sort, all or known.include_closed
         if as_of is not None:
             from postil.tracker.index.as_of import read_past_page  # only who looks back pays for it
 
