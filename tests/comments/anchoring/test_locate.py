@@ -7,6 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from postil.comments import source_tree
+from postil.comments.anchoring import locate
 from postil.comments.part import CommentsContext
 from tests.comments.shop import CODE, add_at, line_of
 from tests.comments.sidecars import EXTENSION, FIRST, PLAYGROUND, REFERENCE, SOURCE, as_javascript
@@ -179,3 +181,15 @@ def test_with_high_caution_a_place_that_is_not_quite_sure_is_left_to_a_person(tm
     assert usual.state in ("modified", "review")
     assert careful.state == "review"
     assert careful.candidates[0].line == usual.line
+
+
+def test_caution_counts_whatever_the_cache_was_filled_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_tree, "ONE_TICK", 0)  # no file is so new that it is read again anyway
+    monkeypatch.setattr(locate, "VERY_SURE", 1.1)  # as if nothing that was edited were sure
+    code = "def first(value):\n    total = value + 1\n    return total\n\n\ndef second(value):\n    return value\n"
+    comments = workspace(tmp_path, **{"a.py": code})
+    identity = comments.add("a.py", 2, "why one?", "QUESTION").commentId
+    commit(tmp_path, "commented")
+    write(tmp_path, "a.py", code.replace("total = value + 1", "total = value + 2"))
+    for cautious, state in ((False, "modified"), (True, "review"), (False, "modified")):
+        assert CommentsContext(str(tmp_path), cautious=cautious).find(identity).place.state == state

@@ -17,7 +17,7 @@ from postil.comments.anchoring.reader import CommentReader
 from postil.comments.index.cache import IN_FILE, Index, Note, Seen, find_held, make_note
 from postil.comments.index.change_gate import FolderWatch
 from postil.comments.index.joined import find_doubled, join_notes, list_homes
-from postil.comments.index.refresh_worker import Read, list_large, read_apart, read_many
+from postil.comments.index.refresh_worker import CAUTION, Read, list_large, read_apart, read_many
 from postil.comments.model import Damage, Located, OtherFile
 from postil.comments.search.filters import file_matches
 from postil.comments.source_tree import ONE_TICK
@@ -247,7 +247,7 @@ class Overview:
         return tuple(Damage(path, why) for path, why in problems if not file or file_matches(file, path))
 
     def _stamp(self, path: str) -> str:
-        return f"{self.tree.stat(path + SUFFIX)} {self.tree.stat(path)}"
+        return f"{self.tree.stat(path + SUFFIX)} {self.tree.stat(path)}{CAUTION[self.tree.cautious]}"
 
     def _lost_stamp(self) -> str:
         """Returns what changes when code lost in one file may have turned up in another, or has left it again.

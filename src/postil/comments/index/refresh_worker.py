@@ -57,7 +57,7 @@ SECONDS_A_BYTE = 8e-6
 TOO_DEAR = "comparing it with the version it was written on takes too long"
 MOST_QUEUED = 20
 """Files that were read and are not kept yet."""
-_MARK = {False: "", True: " cautious"}  # what is kept of a file was decided with it or without
+CAUTION = {False: "", True: " cautious"}  # what is kept of a file was decided with it or without
 
 
 class Read(Struct, frozen=True):
@@ -210,7 +210,7 @@ def _hold(reader: CommentReader, path: RelativePath, before: str) -> _Held | Non
     data = reader.store.read_bytes(path)
     now = PresentSource(path, reader.tree.source_or_none(path), cautious=reader.tree.cautious)
     digest = hashlib.sha1(data or b"", usedforsecurity=False).hexdigest()
-    content = f"{digest} {now.blob}{_MARK[now.cautious]}"
+    content = f"{digest} {now.blob}{CAUTION[now.cautious]}"
     return _Held(reader.store.parse(path, data), now, content) if content != before else None
 
 
