@@ -277,12 +277,11 @@ class Operation:
 
     def _advice(self, name: str) -> str:
         """Returns which argument was probably meant."""
-        from difflib import get_close_matches  # only a mistake pays for it
+        from postil.core.arguments.near_name import guess_name  # only a mistake pays for it
 
         known = [each for each in self.arguments.__struct_fields__ if each not in (*self.mark.shell_only, name)]
-        inside = [each for each in known if len(name) > 2 and name.lower() in each.lower()]  # `path` for `filePath`
-        meant = inside or get_close_matches(name[:LONGEST_NAME], known, 1, 0.6)
-        return f"Did you mean `{meant[0]}`?" if meant else f"Arguments are {', '.join(known) or 'none'}"
+        meant = guess_name(name, known)
+        return f"Did you mean `{meant}`?" if meant else f"Arguments are {', '.join(known) or 'none'}"
 
 
 def signature_types(function: Callable[..., Any]) -> tuple[type[Struct], object]:
