@@ -15,6 +15,7 @@ from postil.comments.operations.validation import sign
 from postil.comments.operations.written import Added
 from postil.comments.source_tree import Source, decode
 from postil.comments.transfer.inline import extract_inline, insert_inline, takes_comments
+from postil.comments.transfer.inline_place import CommentPlaces
 from postil.comments.transfer.read_export import Record, is_document, make_comment, make_record_marker, read_records
 from postil.core import call, limits
 from postil.core.answer import Answer
@@ -51,14 +52,18 @@ class Imported(Answer, frozen=True):
         return "\n".join(lines + [f"  taken out of {path}" for path in self.removedFrom])
 
 
-class Inlined(Answer, frozen=True):
+class Inlined(Answer, frozen=True, omit_defaults=True):
     """Comments that were written into their source."""
 
     filePath: str
     written: int
+    above: int = 0
+    """How many of them stand above what their line is inside of."""
 
     def for_model(self) -> str:
-        return f"{self.written} comments written into {self.filePath}"
+        said = f"{self.written} comments written into {self.filePath}"
+        where = f", {self.above} of them above the string, comment or continued line that theirs is part of"
+        return said + (where if self.above else "")
 
 
 class TransferTools:
@@ -138,7 +143,9 @@ class TransferTools:
         if not taken.found:
             return Imported((), 0, without=(source.path,))
         target = self._make_changed(source, taken.without) if remove else source
-        known = {(each.comment.text, each.place.line) for each in self._context.reader.file(source.path)}
+        places, held = CommentPlaces(source.path, source.text), self._context.reader.file(source.path)
+        known = {(each.comment.text, each.place.line) for each in held}
+        known |= {(each.comment.text, places.find_code(places.above(each.place.line))) for each in held}
         standing = extract_inline(source.text, remove=False).found  # the same ones, on the lines they are on now
         pairs = zip(taken.found, standing, strict=True)
         new = [each for each, there in pairs if (each.text, there.line) not in known]
@@ -183,6 +190,7 @@ class TransferTools:
                 advice="Leave them beside it; `postil comments view` shows both together",
                 path="file",
             )
+        places = CommentPlaces(source.path, source.text)
         wanted = [
             (each.place.line, each.comment.text)
             for each in self._context.reader.file(source.path)
@@ -192,11 +200,11 @@ class TransferTools:
             and each.place.path == source.path
         ]
         present = {(each.line, each.text) for each in extract_inline(source.text, remove=False).found}
-        missing = [each for each in wanted if each not in present]
+        missing = [(line, said) for line, said in wanted if (places.find_code(places.above(line)), said) not in present]
         if missing:
-            text = insert_inline(source.path, source.text, missing)
-            self._rewrite(source, text)
-        return Inlined(source.path, len(missing))
+            above = [(places.above(line), said) for line, said in missing]
+            self._rewrite(source, insert_inline(source.path, source.text, above))
+        return Inlined(source.path, len(missing), sum(places.above(line) < line for line, _ in missing))
 
 
 def _is_first(name: str, known: set[str]) -> bool:

@@ -71,6 +71,12 @@ def extract_inline(text: str, *, remove: bool) -> Extracted:
     return Extracted(tuple(each for each in found if each.text), "\n".join(kept))
 
 
+def is_inline(line: str) -> bool:
+    """Whether a line is one of ours as a whole."""
+    found = _INLINE.match(line) if "@paired" in line else None
+    return found is not None and not found["code"].strip()
+
+
 def insert_inline(path: str, text: str, comments: Sequence[tuple[int, str]]) -> str:
     """Returns the source with comments (line, text) above the code they speak of."""
     lines = text.split("\n")
