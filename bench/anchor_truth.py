@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.hard_anchors import judge
+from bench.usage import show_usage
 from postil.anchor.model import Relocation, Source, Span
 from postil.anchor.relocate import relocate_all
 
@@ -84,6 +85,7 @@ def show_reliability(answers: Iterable[tuple[float, bool]]) -> Iterator[str]:
 
 def main() -> None:
     """Print both tables."""
+    show_usage(__doc__)
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     answers = [each for path in sys.argv[1:] for each in ask(Path(path))]

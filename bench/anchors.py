@@ -18,6 +18,7 @@ from pathlib import Path
 
 from bench.report import Effort, Goal, goal_table
 from bench.server import ROOT
+from bench.usage import show_usage
 from postil.anchor.model import Source, Span
 from postil.anchor.other_files import OtherFiles
 from postil.anchor.relocate import relocate_all
@@ -220,6 +221,7 @@ def mutated(row: str, chance: random.Random) -> str:
 
 
 def main(report: Callable[[str], None] = print) -> None:
+    show_usage(__doc__)
     folders = [Path(each) for each in sys.argv[1:]] or [ROOT]
     report("\n".join(goal_table(list(measure(folders)))))
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.usage import show_usage
 from postil.anchor.model import Relocation, Source, Span
 from postil.anchor.page import is_remark
 from postil.anchor.relocate import relocate_all
@@ -167,6 +168,7 @@ def show(counts: dict[str, Counter[str]]) -> Iterator[str]:
 
 def main() -> None:
     """Print the table."""
+    show_usage(__doc__)
     named = [(each, Path(each).read_text("utf-8", "replace")) for each in sys.argv[1:]]
     files = [(path, text) for path, text in named or list_files() if text.count("\n") < LONGEST]
     print("\n".join(show(measure(make_cases(files)))))

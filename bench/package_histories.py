@@ -32,6 +32,7 @@ from typing import NamedTuple
 from rapidfuzz.distance import Indel
 
 from bench.hard_anchors import make_case
+from bench.usage import show_usage
 
 PACKAGES = ("pypi:click", "npm:express", "npm:@capacitor/android")
 RELEASES = 13  # of a package, spread over all it has
@@ -320,6 +321,7 @@ def write(target: Path, packages: list[str]) -> int:
 
 
 def main() -> None:
+    show_usage(__doc__)
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     print(write(Path(sys.argv[1]), sys.argv[2:] or list(PACKAGES)), "pairs")

@@ -21,6 +21,7 @@ from pathlib import Path
 from bench.anchor_truth import ask, show_reliability, show_sets
 from bench.hard_anchors import list_files, make_cases, measure, show
 from bench.package_histories import PACKAGES, write
+from bench.usage import show_usage
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -68,7 +69,8 @@ def replace_between(page: str, text: str) -> str:
 
 
 def main() -> None:
-    scorer, *named = sys.argv[1:]
+    show_usage(__doc__)
+    scorer, *named = sys.argv[1:] or [""]
     packages = [each for each in named if each.startswith(("pypi:", "npm:"))]
     files = [each for each in named if each not in packages]
     if not files:

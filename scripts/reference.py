@@ -11,6 +11,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from bench.usage import show_usage
 from postil.app import PARTS, describe_part, group_class
 from postil.core.answer import Answer
 from postil.core.arguments.short_flags import LETTERS, SECOND
@@ -231,6 +232,7 @@ def kind(field: dict[str, Any]) -> str:
 
 def main() -> int:
     """Write what has changed, or with --check only name it."""
+    show_usage(__doc__)
     behind = _written(generated())
     # Drawn last: the picture shows real commands, which read the catalogue just written.
     behind += _written({demo.PICTURE: demo.svg()})

@@ -18,6 +18,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from bench.usage import show_usage
+
 ROOT = Path(__file__).resolve().parents[1]
 ALLOWED = re.compile(
     r"\b(MIT|MIT-0|BSD|Apache|PSF|ISC|MPL|LGPL|Unlicense|Mozilla Public|Lesser General)", re.IGNORECASE
@@ -141,6 +143,7 @@ def judge_audit(said: str) -> tuple[list[str], str]:
 
 def main() -> int:
     """`licences`, `audit` with pip-audit's JSON on standard input, or `release FOLDER` with the built files in it."""
+    show_usage(__doc__)
     lock = (ROOT / "requirements.lock").read_text()
     if sys.argv[1:] == ["licences"]:
         faults = judge_licences([name for name, _, _ in read_lock(lock)])

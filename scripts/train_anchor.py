@@ -29,16 +29,21 @@ from multiprocessing import Pool
 from pathlib import Path
 from textwrap import wrap
 
-import lightgbm
-import numpy
-
 from bench.anchor_truth import read, show_reliability
+from bench.usage import show_usage, wants_usage
 from postil.anchor import judge
 from postil.anchor.evidence import MEASURES
 from postil.anchor.model import MOST_CANDIDATES, Relocation, Source, Span
 from postil.anchor.page import Page
 from postil.anchor.relocate import relocate_all
 from postil.anchor.search import Search
+
+try:
+    import lightgbm
+    import numpy
+except ImportError as missing:
+    print((__doc__ or "").strip())
+    sys.exit(None if wants_usage() else f"{missing.name} is not installed")
 
 TARGET = Path(__file__).resolve().parents[1] / "src" / "postil" / "anchor" / "trees.py"
 TREES, BEGINNING, TRUST = 240, 60, 80
@@ -373,6 +378,7 @@ NO_DOUBTS = DOUBTS + "def again(f):\n    return 0.0\n\n\ndef gone(f):\n    retur
 
 
 def main():
+    show_usage(__doc__)
     files = [each for each in sys.argv[1:] if not each.startswith("-")]
     if not files:
         sys.exit(__doc__)
