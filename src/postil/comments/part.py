@@ -21,8 +21,10 @@ from postil.core.failure import InvalidArguments
 from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from postil.comments.index.overview import Overview
-    from postil.comments.model import Located
+    from postil.comments.model import Commit, Located
     from postil.comments.storage.move_journal import Moves
 
 MOST_NAMED = 20_000
@@ -110,15 +112,23 @@ class CommentsContext:
 
     def explain(self, each: Located) -> CommentNow:
         """Returns a comment with the commit that moved, changed or deleted its code."""
-        commit = None
-        anchor = current_anchor(each.marker) if each.marker else None
-        if each.marker and anchor and each.place.state != "exact":
-            from postil.anchor.model import Span
-            from postil.comments.git.blame import find_culprit  # only for code that is not where or what it was
+        return self.explain_all([each])[0]
 
-            span = Span(each.marker.line, each.marker.endLine)
-            commit = find_culprit(self.tree, self.versions, each.filePath, anchor.blob, span, each.place)
-        return self.name_anchor(comment_now(each, commit=commit))
+    def explain_all(self, some: Sequence[Located]) -> list[CommentNow]:
+        """Returns comments with the commits that moved, changed or deleted their code."""
+        commits: Sequence[Commit | None] = [None] * len(some)
+        if any(each.place.state != "exact" for each in some):
+            from postil.anchor.model import Span
+            from postil.comments.git.culprits import Suspicion, find_culprits  # only for code that changed
+
+            asked: list[Suspicion] = []
+            for each in some:
+                marker = each.marker
+                anchor = current_anchor(marker) if marker else None
+                span = Span(marker.line, marker.endLine) if marker else Span(1)
+                asked.append(Suspicion(each.filePath, anchor.blob if anchor else "", span, each.place.state))
+            commits = find_culprits(self.tree, self.versions, asked)
+        return [self.name_anchor(comment_now(each, commit=commit)) for each, commit in zip(some, commits, strict=True)]
 
     def name_anchor(self, each: CommentNow) -> CommentNow:
         """Returns a comment whose code is in another file with what it is in there; its marker names what it was in."""

@@ -1,4 +1,4 @@
-"""A comment through time: the commits that touched its code, the one that moved or deleted it, and where it was then.
+"""The code of a comment through time: the versions of its file, and the commits that touched it.
 
 Each step from one version of the file to the next is judged by the anchoring engine, as a read of the present is. Reads
 git's history and nothing else.
@@ -6,7 +6,6 @@ git's history and nothing else.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -15,7 +14,7 @@ from msgspec import Struct
 from postil.anchor.model import Span
 from postil.anchor.relocate import relocate
 from postil.anchor.syntax.languages import parses_everything_here
-from postil.comments.model import Commit, Place, State
+from postil.comments.model import Commit
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
 from postil.core import call, limits
@@ -85,7 +84,7 @@ def list_touches(
         while history and history[0].blob != blob:
             del history[0]
     wanted = [blob for each in history for blob in (each.blob, each.old_blob) if blob]
-    by_blob = _read_small(versions, wanted)
+    by_blob = read_small(versions, wanted)
     if by_blob is None or (not blob and tree.size(path) > limits.HERE and not parses_everything_here()):
         from postil.comments.git.past_worker import ask_past  # only for large files
 
@@ -124,62 +123,7 @@ def is_cut(tree: SourceTree, commit: Commit) -> bool:
     return is_shallow(tree) and commit.id in run_git(tree.root, "rev-list", "--max-parents=0", "HEAD").decode().split()
 
 
-_DOUBTS: dict[State, tuple[frozenset[State], ...]] = {
-    "moved": (frozenset({"moved", "modified", "review", "orphaned"}),),
-    "modified": (frozenset({"modified", "review", "orphaned"}),),
-    "review": (frozenset({"review", "orphaned"}), frozenset({"modified", "review", "orphaned"})),
-    "orphaned": (frozenset({"orphaned"}),),
-}
-"""By the state of a comment's code, the states of an earlier version that show it was that already; the second set is
-asked where no version is in the first."""
-
-
-def find_culprit(
-    tree: SourceTree, versions: FileVersions, path: str, blob: str, span: Span, place: Place
-) -> Commit | None:
-    """The commit after which the code no longer was where and what it had been, or None when none is to blame."""
-    if place.state == "exact" or not blob:
-        return None
-    later: list[Version] = []
-    for version in list_versions(tree, path):
-        if version.blob == blob:
-            break
-        later.append(version)
-        if version.old_blob == blob:
-            break
-    else:
-        return None
-    later.reverse()
-    by_blob = _read_small(versions, [blob, *(each.blob for each in later)])
-    if by_blob is None:
-        from postil.comments.git.past_worker import TakesTooLong, ask_past  # only for large files
-
-        try:
-            found = ask_past(tree, "culprit", path, (blob, span, place), tuple[Commit, ...])
-        except TakesTooLong:
-            return None
-        return found[0] if found else None
-    old = by_blob.get(blob)
-    if old is None:
-        return None
-    known: dict[str, State] = {}
-
-    def judge(version: Version) -> State:
-        new = by_blob.get(version.blob)
-        if new is None:
-            return "orphaned"
-        if version.blob not in known:
-            known[version.blob] = relocate(old, new, span, path).state
-        return known[version.blob]
-
-    for states in _DOUBTS[place.state]:
-        first = bisect_left(later, True, key=lambda version, states=states: judge(version) in states)
-        if first < len(later):
-            return later[first].commit
-    return None
-
-
-def _read_small(versions: FileVersions, blobs: Sequence[str]) -> dict[str, str] | None:
+def read_small(versions: FileVersions, blobs: Sequence[str]) -> dict[str, str] | None:
     """Returns versions of a file; None where there are large ones, which are left to a worker."""
     if parses_everything_here():
         return versions.read(blobs)

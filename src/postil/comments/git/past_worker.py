@@ -13,13 +13,12 @@ from typing import Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec import Struct
 
-from postil.anchor.model import Span
 from postil.anchor.syntax.languages import parse_everything_here
 from postil.comments.anchoring.reader import CommentReader
-from postil.comments.git.blame import find_culprit, list_touches
+from postil.comments.git.blame import list_touches
+from postil.comments.git.culprits import Suspicion, find_culprits
 from postil.comments.git.revision import locate_at
 from postil.comments.index.refresh_worker import allow_time, limit_memory
-from postil.comments.model import Place
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
 from postil.comments.storage.store import Store
@@ -99,8 +98,8 @@ def main() -> None:
         case "touches":
             found = list_touches(tree, versions, *decode(question.arguments, type=tuple[str, int, int, str]))
         case _:
-            culprit = find_culprit(tree, versions, *decode(question.arguments, type=tuple[str, str, Span, Place]))
-            found = [culprit] if culprit else []
+            _, asked = decode(question.arguments, type=tuple[str, list[Suspicion]])
+            found = find_culprits(tree, versions, asked)
     sys.stdout.buffer.write(msgspec.msgpack.encode(found))
 
 

@@ -103,9 +103,7 @@ class ReviewTools:
             if not file or is_about(file, each)
         ]
         page = found[skip:][:limit]
-        return Orphaned(
-            tuple(self._add_surroundings(self._context.explain(each)) for each in page), len(found) if limit else 0
-        )
+        return Orphaned(tuple(map(self._add_surroundings, self._context.explain_all(page))), len(found) if limit else 0)
 
     def _add_surroundings(self, each: CommentNow) -> CommentNow:
         """Returns a comment whose candidates can be told apart: each with the lines around it, and what it is in."""
@@ -129,7 +127,7 @@ class ReviewTools:
         there = self._context.tree.where(file)
         stale = [each for each in self._context.overview.where("stale = 1") if not there or is_about(there, each)]
         lost = (each for each in self.list_orphans(file).comments if each.status == "open")
-        waiting = (*lost, *(self._context.explain(each) for each in stale if each.comment.status == "open"))
+        waiting = (*lost, *self._context.explain_all([each for each in stale if each.comment.status == "open"]))
         if not call.current().interactive:
             return Reviewed(0, 0, 0, waiting)
         count = {"placed": 0, "resolved": 0, "deleted": 0, "skipped": 0}

@@ -1,0 +1,140 @@
+"""The commits after which code was no longer where and what it had been, for many comments together.
+
+Those of a file are looked for in step: git is asked once for its versions, and each that is looked at is compared once
+for all comments that ask about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from postil.anchor.model import Source, Span
+from postil.anchor.relocate import relocate_all
+from postil.comments.git.blame import Version, list_versions, read_small
+from postil.comments.model import Commit, State
+from postil.comments.source_tree import SourceTree
+from postil.comments.storage.file_versions import FileVersions
+from postil.core import call
+
+AT_ONCE = 50
+"""Comments of a file with large versions about which a worker is asked at once: it has a bound of time."""
+_DOUBTS: dict[State, tuple[frozenset[State], ...]] = {
+    "moved": (frozenset({"moved", "modified", "review", "orphaned"}),),
+    "modified": (frozenset({"modified", "review", "orphaned"}),),
+    "review": (frozenset({"review", "orphaned"}), frozenset({"modified", "review", "orphaned"})),
+    "orphaned": (frozenset({"orphaned"}),),
+}
+"""By the state of a comment's code, the states of an earlier version that show it was that already; the second set is
+asked where no version is in the first."""
+
+
+class Suspicion(Struct, frozen=True):
+    """Code that was known in one version of a file, and what became of it."""
+
+    path: str
+    blob: str
+    span: Span
+    state: State
+
+
+def find_culprits(tree: SourceTree, versions: FileVersions, asked: Sequence[Suspicion]) -> list[Commit | None]:
+    """Returns for each the commit that did it, or None when none is to blame or known."""
+    found: list[Commit | None] = [None] * len(asked)
+    groups: dict[tuple[str, str], list[int]] = {}
+    for number, each in enumerate(asked):
+        if each.state != "exact" and each.blob:
+            groups.setdefault((each.path, each.blob), []).append(number)
+    histories: dict[str, list[Version]] = {}
+    for done, ((path, blob), numbers) in enumerate(groups.items()):
+        call.current().check()
+        if len(groups) > 1:
+            call.current().progress(done, len(groups), "looking for the commits")
+        if path not in histories:
+            histories[path] = list_versions(tree, path)
+        later = _list_later(histories[path], blob)
+        texts = read_small(versions, [blob, *(each.blob for each in later)]) if later else {}
+        some = [asked[at] for at in numbers]
+        if texts is None:
+            commits = _ask_worker(tree, path, some)
+        else:
+            commits = _Trial(path, texts[blob], later, texts).find(some) if blob in texts else [None] * len(some)
+        for number, commit in zip(numbers, commits, strict=True):
+            found[number] = commit
+    return found
+
+
+def _ask_worker(tree: SourceTree, path: str, asked: Sequence[Suspicion]) -> list[Commit | None]:
+    """Returns the same for a file with large versions, which the server does not compare itself."""
+    from postil.comments.git.past_worker import TakesTooLong, ask_past
+
+    found: list[Commit | None] = []
+    for at in range(0, len(asked), AT_ONCE):
+        some = asked[at : at + AT_ONCE]
+        try:
+            found += ask_past(tree, "culprit", path, (some,), list[Commit | None])
+        except TakesTooLong:
+            found += [None] * len(some)
+    return found
+
+
+def _list_later(history: Sequence[Version], blob: str) -> list[Version]:
+    """Returns the versions that came after one, oldest first; none where it is not in the history."""
+    later: list[Version] = []
+    for version in history:
+        if version.blob == blob:
+            break
+        later.append(version)
+        if version.old_blob == blob:
+            break
+    else:
+        return []
+    return later[::-1]
+
+
+class _Trial:
+    """Pieces of code of one version, and the versions that came after it."""
+
+    def __init__(self, path: str, old: str, later: Sequence[Version], texts: Mapping[str, str]) -> None:
+        self._old, self._path = Source(old, path), path
+        self._later, self._texts = later, texts
+        self._known: dict[tuple[int, Span], State] = {}
+
+    def find(self, asked: Sequence[Suspicion]) -> list[Commit | None]:
+        """Returns for each the commit that made the first version in which it is what it is now."""
+        first = self._bisect({at: (each.span, _DOUBTS[each.state][0]) for at, each in enumerate(asked)})
+        again = {
+            at: (each.span, _DOUBTS[each.state][1])
+            for at, each in enumerate(asked)
+            if first[at] == len(self._later) and len(_DOUBTS[each.state]) > 1
+        }
+        first |= self._bisect(again)
+        return [self._later[first[at]].commit if first[at] < len(self._later) else None for at in range(len(asked))]
+
+    def _bisect(self, asked: Mapping[int, tuple[Span, frozenset[State]]]) -> dict[int, int]:
+        """Returns for each the first version in one of its states, all of them halving their choice in step."""
+        low = dict.fromkeys(asked, 0)
+        high = dict.fromkeys(asked, len(self._later))
+        while open_ := [at for at in asked if low[at] < high[at]]:
+            middle = {at: (low[at] + high[at]) // 2 for at in open_}
+            for version in dict.fromkeys(middle.values()):
+                self._judge(version, [asked[at][0] for at in open_ if middle[at] == version])
+            for at in open_:
+                span, states = asked[at]
+                if self._known[middle[at], span] in states:
+                    high[at] = middle[at]
+                else:
+                    low[at] = middle[at] + 1
+        return low
+
+    def _judge(self, version: int, spans: Sequence[Span]) -> None:
+        """See what became of some lines in a version."""
+        call.current().check()
+        unknown = [span for span in dict.fromkeys(spans) if (version, span) not in self._known]
+        text = self._texts.get(self._later[version].blob)
+        if text is None:
+            self._known |= {(version, span): "orphaned" for span in unknown}
+            return
+        there = relocate_all(self._old, Source(text, self._path), unknown) if unknown else ()
+        self._known |= {(version, span): each.state for span, each in zip(unknown, there, strict=True)}

@@ -1,0 +1,65 @@
+"""Many comments that lost their code are explained together, as each would be alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from postil.comments.git import culprits
+from postil.comments.git.blame import Version
+from postil.comments.git.blame import list_versions as list_really
+from postil.comments.source_tree import SourceTree
+from tests.comments.workspaces import FUNCTIONS, Comments, commit, workspace, write
+
+
+def take_out(root: Path, text: str, number: int) -> str:
+    """Commit a file without one of its functions."""
+    left = text.replace(f"def function_{number}(value):\n    return value + {number}\n\n\n", "")
+    write(root, "a.py", left)
+    commit(root, f"took {number} out")
+    return left
+
+
+@pytest.fixture
+def comments(tmp_path: Path) -> Comments:
+    comments = workspace(tmp_path, **{"a.py": FUNCTIONS, "b.py": FUNCTIONS})
+    for number in range(8):
+        comments.add("a.py", 4 * number + 1, f"about {number}", "NOTE", endLine=4 * number + 2)
+        comments.add("b.py", 4 * number + 2, f"in the other file {number}", "NOTE")
+    commit(tmp_path, "commented")
+    return comments
+
+
+def test_each_is_told_its_own_commit_and_git_is_asked_once_a_file(
+    comments: Comments, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = FUNCTIONS
+    for number in (6, 1, 4):
+        left = take_out(tmp_path, left, number)
+    write(tmp_path, "b.py", "nothing = 'left'\n")
+    commit(tmp_path, "emptied b")
+    asked: list[str] = []
+
+    def count_questions(tree: SourceTree, path: str) -> list[Version]:
+        asked.append(path)
+        return list_really(tree, path)
+
+    monkeypatch.setattr(culprits, "list_versions", count_questions)
+    lost = comments.reviewing.list_orphans().comments
+    told = {each.text: each.commit.subject for each in lost if each.commit}
+    assert sorted(asked) == ["a.py", "b.py"]
+    assert len(told) == len(lost)
+    gone = [each for each in lost if each.state == "orphaned" and each.filePath == "a.py"]
+    assert gone, "functions that were deleted"
+    assert all(told[each.text] == f"took {each.text[-1]} out" for each in gone)
+    assert {told[each.text] for each in lost if each.filePath == "b.py"} == {"emptied b"}
+    for each in lost:
+        alone = comments.show(each.id).commit
+        assert alone == each.commit
+
+
+def test_what_is_where_it_was_asks_nothing(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(culprits, "list_versions")  # who asks git fails
+    some = list(comments.overview.everything())
+    assert [each.commit for each in comments.context.explain_all(some)] == [None] * 16
