@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from postil.comments.transfer.inline_place import CommentPlaces
+from postil.comments.transfer.inline_place import CommentLines
 from tests.comments.workspaces import workspace
 
 PYTHON = '''#!/usr/bin/env python3
@@ -43,7 +43,7 @@ def run(state):
     ],
 )
 def test_a_comment_stands_above_what_its_line_is_part_of(path: str, text: str, elsewhere: dict[int, int]) -> None:
-    places = CommentPlaces(path, text)
+    places = CommentLines(path, text)
     found = {line: places.above(line) for line in range(1, text.count("\n") + 1)}
     assert {line: above for line, above in found.items() if line != above} == elsewhere
 

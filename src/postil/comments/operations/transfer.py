@@ -15,7 +15,7 @@ from postil.comments.operations.validation import sign
 from postil.comments.operations.written import Added
 from postil.comments.source_tree import Source, decode
 from postil.comments.transfer.inline import extract_inline, insert_inline, takes_comments
-from postil.comments.transfer.inline_place import CommentPlaces
+from postil.comments.transfer.inline_place import CommentLines
 from postil.comments.transfer.read_export import Record, is_document, make_comment, make_record_marker, read_records
 from postil.core import call, limits
 from postil.core.answer import Answer
@@ -143,7 +143,7 @@ class TransferTools:
         if not taken.found:
             return Imported((), 0, without=(source.path,))
         target = self._make_changed(source, taken.without) if remove else source
-        places, held = CommentPlaces(source.path, source.text), self._context.reader.file(source.path)
+        places, held = CommentLines(source.path, source.text), self._context.reader.file(source.path)
         known = {(each.comment.text, each.place.line) for each in held}
         known |= {(each.comment.text, places.find_code(places.above(each.place.line))) for each in held}
         standing = extract_inline(source.text, remove=False).found  # the same ones, on the lines they are on now
@@ -190,7 +190,7 @@ class TransferTools:
                 advice="Leave them beside it; `postil comments view` shows both together",
                 path="file",
             )
-        places = CommentPlaces(source.path, source.text)
+        places = CommentLines(source.path, source.text)
         wanted = [
             (each.place.line, each.comment.text)
             for each in self._context.reader.file(source.path)

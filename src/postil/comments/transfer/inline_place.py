@@ -29,7 +29,7 @@ _FIRST_LINES = ("#!", "<?", "<!doctype", "\ufeff#!")
 """What has to stay the first line of its file."""
 
 
-class CommentPlaces:
+class CommentLines:
     """Where comments may stand in one source."""
 
     def __init__(self, path: str, text: str) -> None:
