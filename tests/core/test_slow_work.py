@@ -10,7 +10,7 @@ from tests.tree import modules
 
 # difflib is cubic where lines or words repeat: 1,000 of them take 10 s.
 DIFFLIB = {
-    "core/operation.py": "100 characters of a name, beside the names of arguments",
+    "core/arguments/near_name.py": "100 characters of a name, beside the names of arguments",
     "core/others/short_diff.py": "300 lines",
     "settings/files.py": "100 characters of a name, beside the names of settings",
     "surfaces/shell/commands.py": "100 characters of a word, beside the names of commands",
