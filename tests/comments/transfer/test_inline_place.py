@@ -48,6 +48,11 @@ def test_a_comment_stands_above_what_its_line_is_part_of(path: str, text: str, e
     assert {line: above for line, above in found.items() if line != above} == elsewhere
 
 
+def test_a_large_file_is_read_as_well() -> None:
+    text = "".join(f"value_{number} = {number}\n" for number in range(8000)) + 'last = """one\ntwo\n"""\n'
+    assert CommentLines("a.py", text).above(8002) == 8001
+
+
 def test_strings_stay_what_they_are_and_nothing_is_written_or_read_twice(tmp_path: Path) -> None:
     comments = workspace(tmp_path, **{"a.py": PYTHON})
     for line in range(1, 12):

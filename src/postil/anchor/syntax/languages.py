@@ -218,6 +218,13 @@ def parse_kept(text: str, language: str | None) -> Parsed | None:
     return Parsed(tree, QUICK - (time.thread_time() - begun)) if tree else None
 
 
+def parse_for_person(text: str, language: str | None) -> Tree | None:
+    """The syntax tree of a file that a person named to a command of their own: no server does this."""
+    if language is None or not is_code(text, language):
+        return None
+    return _try_parse(text.encode("utf-8", "surrogatepass"), language, LONGEST_PARSE)
+
+
 def is_code(text: str, language: str | None) -> bool:
     """Whether there is a grammar for a text, and the text is something to parse with it, here or in a worker."""
     if language not in _GRAMMARS or not is_installed(language) or len(text) > MOST_BYTES:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from postil.anchor.syntax.languages import language_of, parse
+from postil.anchor.syntax.languages import language_of, parse_for_person
 from postil.comments.transfer.inline import is_inline
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class CommentLines:
 
     def __init__(self, path: str, text: str) -> None:
         self._language = language_of(path)
-        self._tree: Tree | None = parse(text, self._language)
+        self._tree: Tree | None = parse_for_person(text, self._language)
         self._lines: Sequence[str] = text.split("\n")
         self._starts = [0]
         for line in self._lines:
