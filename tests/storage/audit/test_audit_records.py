@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import postil
 from postil.storage.audit.audit_records import (
     IDS,
     LONGEST_NAME,
@@ -48,3 +52,19 @@ def test_equal_arguments_have_one_digest_in_any_order() -> None:
 @pytest.mark.parametrize("value", [b"", b"[", b"{}", b"[" * 100_000, b"\xff"])
 def test_a_head_that_cannot_be_read_is_none(value: bytes) -> None:
     assert decode_head(value) is None
+
+
+def test_every_operation_that_changes_a_thing_names_it() -> None:
+    """An id among the arguments of a write says which thing; one that names a person only says what is set."""
+    catalogue = Path(postil.__file__).parent / "catalogue"
+    unnamed = {
+        (operation["name"], argument)
+        for file in catalogue.glob("*.json")
+        for operation in json.loads(file.read_text()).get("operations", ())
+        if operation["effect"] == "writes"
+        for argument in operation["input_schema"].get("properties", {})
+        if re.search(r"(?:_id|_iid|Id)\Z", argument) and argument not in OBJECTS
+    }
+    assert {argument for _, argument in unnamed} <= {"assignee_id"}, unnamed
+    texts = {"comment", "text", "body", "message", "title", "description", "reason"}
+    assert not texts & set(OBJECTS)  # `comment` is an id for one operation, and a remark for others

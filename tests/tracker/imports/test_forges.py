@@ -136,3 +136,25 @@ def test_remarks_that_are_never_closed_are_read_at_once(repository: Path, tmp_pa
     head = "---\nid: task-1\ntitle: One\nstatus: To Do\n---\n"
     (folder / "task-1 - one.md").write_text(f"{head}<!-- a\nb -->\nkept\n" + "<!--" * 8_000)
     assert answered(repository, "import", str(tmp_path / "backlog"))["created"] == 1
+
+
+def test_what_gitlab_plans_and_hides_comes_along_and_is_told(repository: Path, tmp_path: Path):
+    record = {
+        "iid": 7, "title": "T", "web_url": "https://gitlab.example/g/p/-/issues/7",
+        "due_date": "2025-05-01", "weight": 3, "confidential": True,
+    }  # fmt: skip
+    file = tmp_path / "issues.json"
+    file.write_text(json.dumps([record, {**record, "iid": 8, "due_date": None, "weight": None, "confidential": False}]))
+    told = run(repository, "import", str(file))
+    assert "confidential there: 1" in told.stdout
+    shown = [answered(repository, "show", f"gitlab.example/g/p#{iid}") for iid in (7, 8)]
+    assert [one.get("due") for one in shown] == ["2025-05-01", None]
+    assert [one["fields"].get("estimate") for one in shown] == ["3p", None]
+    assert shown[0]["fields"]["confidential"] == "yes"
+    assert answered(repository, "import", str(file))["unchanged"] == 2
+    assert "confidential" not in shown[1]["fields"]
+
+
+def test_a_project_without_issues_is_imported(repository: Path, tmp_path: Path):
+    (tmp_path / "issues.json").write_text("[ ]\n")
+    assert answered(repository, "import", str(tmp_path / "issues.json"))["created"] == 0

@@ -27,7 +27,8 @@ Kind: TypeAlias = Literal["", "begin", "open", "stored", "end"]
 OBJECTS = (
     "id", "ids", "uuid", "number", "iid", "issue_iid", "mr_iid", "merge_request_iid", "issue", "milestone",
     "comment_id", "filePath", "file", "path", "line", "project_id", "project", "key", "name", "branch",
-    "ref", "tag", "replica",
+    "ref", "tag", "replica", "commentId", "target", "targetFile", "targetLine", "discussion_id", "pipeline_id",
+    "job_id", "source_branch", "target_branch",
 )  # fmt: skip
 """Arguments that name what is changed: they are kept as they are, shortened. Texts never are."""
 IDS = ("id", "iid", "uuid", "key", "name")

@@ -15,13 +15,16 @@ from postil.tracker.vocabulary import ADDRESS_FIELD, PRIORITIES
 
 Record = dict[str, Any]
 _lists = msgspec.json.Decoder(list[Record] | Record)
+CONFIDENTIAL = "confidential"
+"""The field of an issue that not everybody may see where it comes from."""
 _KEY = re.compile(r"^(?P<key>[A-Za-z_][\w-]*):\s*(?P<value>.*)$")
 
 
 def looks_like_host(text: str) -> bool:
     """Returns whether a text is a list of issues of GitHub or GitLab, or one of them."""
     begin = text.lstrip()[:1]
-    return (begin == "[" and ('"iid"' in text or '"number"' in text)) or (
+    is_empty = re.fullmatch(r"\s*\[\s*\]\s*", text) is not None  # of a project without issues
+    return (begin == "[" and (is_empty or '"iid"' in text or '"number"' in text)) or (
         begin == "{" and '"iid"' in text and '"origin"' not in text
     )
 
@@ -91,6 +94,11 @@ def _convert(record: Record, milestones: dict[str, ForeignIssue]) -> ForeignIssu
     milestone = _convert_milestone(record.get("milestone"), f"{host}:{place}")
     if milestone is not None:
         milestones.setdefault(milestone.origin, milestone)
+    fields = {ADDRESS_FIELD: url} if url else {}
+    if isinstance(record.get("weight"), int):
+        fields["estimate"] = f"{record['weight']}p"
+    if record.get("confidential") is True:
+        fields[CONFIDENTIAL] = "yes"
     comments = cast("list[Record]", record["comments"] if isinstance(record.get("comments"), list) else [])
     return ForeignIssue(
         origin=f"{host}:{place}#{number}",
@@ -113,7 +121,8 @@ def _convert(record: Record, milestones: dict[str, ForeignIssue]) -> ForeignIssu
             for at, one in enumerate(comments)
         ),
         milestone=milestone.origin if milestone is not None else None,
-        fields={ADDRESS_FIELD: url} if url else {},
+        due=str(record.get("due_date") or "")[:10] or None,
+        fields=fields,
     )
 
 

@@ -109,6 +109,8 @@ class Imported(Answer, frozen=True, kw_only=True):
     """What could not be read, and why; nothing of it was taken."""
     missing: list[str] | UnsetType = UNSET
     """What issues wait for that is not here; they keep it in the field `waits_for`."""
+    confidential: int | UnsetType = UNSET
+    """How many not everybody may see where they come from."""
 
     @property
     def exit_status(self) -> int:
@@ -121,6 +123,10 @@ class Imported(Answer, frozen=True, kw_only=True):
         left = [f"not read: {line}" for line in self.unread or ()] + [
             f"not here: {line}" for line in self.missing or ()
         ]
+        if self.confidential:
+            left.append(
+                f"confidential there: {self.confidential}; here whoever may fetch reads them once they are pushed"
+            )
         return "\n".join([counted, *left])
 
 

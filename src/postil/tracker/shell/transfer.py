@@ -128,7 +128,8 @@ class TransferCommands:
             at = {**find_addresses(self._issues.store, new), **titled}
             here |= self._read_together(tx, list(at.values()))
             known = {id_: entity for id_, lines in here.items() if (entity := fold_lines(lines)) is not None}
-            return write_issues(tx, foreign, known, at)
+            secret = sum("confidential" in one.fields for one in foreign)
+            return replace(write_issues(tx, foreign, known, at), confidential=secret or UNSET)
 
     def _retell(self, stories: list[ForeignHistory], dry_run: bool) -> Imported:
         with self._issues.transaction(dry_run=dry_run) as tx:
