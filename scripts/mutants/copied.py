@@ -5,7 +5,6 @@ Slow, two to sixty seconds for one; but it sees what only another process runs, 
 
 import multiprocessing
 import os
-import re
 import shutil
 import signal
 import sys
@@ -27,15 +26,19 @@ BROKEN = 70
 class Budget:
     """A pytest plugin: no further test is started when the time for one mutant is used up; slow tests are left out."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, found: Path) -> None:
         # Of processor time, so that a busy machine lets nobody escape; tests that wait have four times as much.
         self.until, self.deadline = time.process_time() + seconds, time.monotonic() + 4 * seconds
         self.failed = False
+        self._found = found
+        """Where the name of the first test that failed goes."""
 
     def pytest_collection_modifyitems(self, items: list) -> None:
         items[:] = quick(items)
 
     def pytest_runtest_logreport(self, report) -> None:
+        if report.failed and not self.failed:
+            self._found.write_text(report.nodeid, "utf-8")
         self.failed |= report.failed
 
     def pytest_collectreport(self, report) -> None:
@@ -48,7 +51,8 @@ class Budget:
 
 def judge(source: Path, tests: list[str], budget: float, scratch: Path) -> tuple[bool, str]:
     """Run the tests over one copy of the source in a child; whether one failed, and which."""
-    log = scratch / "log"
+    log, found = scratch / "log", scratch / "found"
+    found.unlink(missing_ok=True)
     child = os.fork()
     if child == 0:
         os.setsid()
@@ -68,12 +72,10 @@ def judge(source: Path, tests: list[str], budget: float, scratch: Path) -> tuple
             time.sleep(0.01)
     finally:
         _end_group(child)
-    said = log.read_text("utf-8", "replace")
-    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", said, re.MULTILINE)
     code = os.waitstatus_to_exitcode(status)
     if code == BROKEN:
-        raise RuntimeError(said)
-    return code != 0, failed[1] if failed else f"exit status {code}"
+        raise RuntimeError(log.read_text("utf-8", "replace"))
+    return code != 0, found.read_text("utf-8") if found.exists() else f"exit status {code}"
 
 
 def _end_group(child: int) -> None:
@@ -89,7 +91,7 @@ def _run(source: Path, tests: list[str], budget: float, scratch: Path) -> NoRetu
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(scratch / "hypothesis")
     code = BROKEN
     try:
-        plugin = Budget(budget)
+        plugin = Budget(budget, scratch / "found")
         ended = run_pytest(source, ["-x", "--timeout=15", f"--basetemp={scratch / 'tmp'}", *tests], plugin)
         code = 1 if plugin.failed or ended in (3, 4) else 0  # 3, 4: a conftest could not be imported
     except BaseException:  # noqa: BLE001 # the child must not go on as its parent
@@ -121,9 +123,12 @@ def run_pytest(source: Path, arguments: list[str], plugin: object) -> int:
 
 def work(todo: "SimpleQueue[Mutant | None]", done: "SimpleQueue[Judged]", folder: Path, budget: float) -> None:
     """One worker: a copy of the source of its own, one mutant after the other."""
-    source, scratch = folder / "src", folder / "scratch"
-    shutil.copytree(SRC, source)
+    source, clean, scratch = folder / "src", folder / "clean" / "src", folder / "scratch"
+    for copy in (source, clean):
+        shutil.copytree(SRC, copy)
     scratch.mkdir()
+    sound: dict[str, bool] = {}
+    """Tests that caught something, and whether they pass without a mutant."""
     while (mutant := todo.get()) is not None:
         file = source / "postil" / mutant.path
         original, times = file.read_bytes(), file.stat()
@@ -136,12 +141,28 @@ def work(todo: "SimpleQueue[Mutant | None]", done: "SimpleQueue[Judged]", folder
         caught, by = False, ""
         for tests in tests_for(mutant.path):
             if tests and not caught:
-                caught, by = judge(source, tests, budget, scratch)
+                caught, by = judge_soundly((source, clean), tests, budget, scratch, sound)
         done.put(Judged(mutant, caught, by, time.monotonic() - began))
         file.write_bytes(original)
         os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
         for path, data in compiled:
             path.write_bytes(data)
+
+
+def judge_soundly(
+    copies: tuple[Path, Path], tests: list[str], budget: float, scratch: Path, sound: dict[str, bool]
+) -> tuple[bool, str]:
+    """Judge as `judge` does, but leave out a test that fails without the mutant, too: over the second copy."""
+    source, clean = copies
+    while True:
+        left_out = [f"--deselect={test}" for test, passes in sound.items() if not passes]
+        caught, by = judge(source, [*tests, *left_out], budget, scratch)
+        if not caught or "::" not in by:  # nothing fails, or a module cannot be imported
+            return caught, by
+        if by not in sound:
+            sound[by] = not judge(clean, [by], budget, scratch)[0]
+        if sound[by]:
+            return caught, by
 
 
 def warm_up() -> None:

@@ -276,8 +276,15 @@ class Judge:
 
     def _is_sound(self, test: str) -> bool:
         if test not in self._sound:
-            self._sound[test] = not test or self._start([test]).wait().ended == "passed"
+            self._sound[test] = not test or self._passes_alone(test)
         return self._sound[test]
+
+    def _passes_alone(self, test: str) -> bool:
+        alone = self._start([test])
+        try:
+            return alone.wait().ended == "passed"
+        finally:
+            alone.end()
 
 
 class Running:

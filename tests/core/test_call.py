@@ -18,6 +18,8 @@ def test_without_a_surface_a_call_listens_to_nobody() -> None:
     silent.log("error", "nobody hears it")
     silent.tell("X-Cache", "HIT")
     silent.check()
+    with silent.waiting():
+        pass
     assert (silent.caller.principal, silent.interactive, silent.person) == ("local", False, False)
     assert silent.trace == {}
 

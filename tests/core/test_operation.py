@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from postil.core.failure import InvalidArguments, UnknownOperation
-from postil.core.operation import Spelling, writes
+from postil.core.operation import LONGEST_SENTENCE, Spelling, writes
 from postil.core.registry import Offer, Registry
 from postil.core.resource import match
 from tests.core.echo import Echo
@@ -182,6 +182,13 @@ def test_no_sentence_about_arguments_is_longer_than_what_it_says(arguments: dict
     with pytest.raises(InvalidArguments) as caught:
         registry().operation("echo").decode(arguments)
     assert len(caught.value.message) < 1200
+
+
+def test_a_sentence_that_just_fits_is_told_whole() -> None:
+    operation = registry().operation("echo")
+    for more in (0, 1):
+        reason = "Expected something - " + "x" * (LONGEST_SENTENCE - len("Expected something - ") + more)
+        assert ("…" in operation.fault(reason).message) is bool(more)
 
 
 def test_the_choice_of_a_nested_value_is_named_in_short() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from postil.core.failure import StorageFailed
+from postil.core.failure import Failure, StorageFailed
 from postil.storage import sqlite as sqlite_state
 from postil.storage.failures import StateBusy, StateDamaged, StateFull, StateNewer, StateUnwritable
 from postil.storage.sqlite import SqliteState
@@ -168,6 +168,28 @@ def test_sqlite_says_full_and_we_say_what_to_do(state: SqliteState) -> None:
     with pytest.raises(StateFull) as caught:
         put(state, "big", b"x" * 100_000)
     assert "intact" in caught.value.advice
+
+
+@pytest.mark.parametrize(
+    ("number", "failure"), [(28, StateFull), (122, StateFull), (13, StateUnwritable), (30, StateUnwritable)]
+)
+def test_a_database_that_cannot_be_made_says_why(
+    path: Path, number: int, failure: type[Failure], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: str) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("postil.storage.sqlite.sync", refuse)
+        with pytest.raises(failure):
+            put(SqliteState(str(path)))
+    assert [*path.parent.glob(f"{path.name}?*")] == [], "nothing unfinished is left"
+    put(SqliteState(str(path)))
+
+
+def test_a_fault_of_our_own_is_not_called_damage(state: SqliteState) -> None:
+    with pytest.raises(sqlite3.ProgrammingError), state.reading() as records:
+        records.get("s", object())  # type: ignore[arg-type]
 
 
 def test_a_database_kept_busy_is_said(path: Path) -> None:

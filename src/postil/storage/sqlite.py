@@ -229,8 +229,6 @@ class SqliteState:
 
     def _translate(self, error: sqlite3.Error) -> Exception:
         kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            return StateDamaged(self.path, str(error))
         if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StateBusy(self.path, self.busy_seconds)
         if kind == sqlite3.SQLITE_FULL:
@@ -245,7 +243,7 @@ class SqliteState:
             return StateUnwritable(self.path, str(error))
         if isinstance(error, (sqlite3.ProgrammingError, sqlite3.InterfaceError)):
             return error  # our own fault
-        return StateDamaged(self.path, str(error))  # a table or a text that was fine when it was written
+        return StateDamaged(self.path, str(error))  # the file, or a table or a text that was fine when it was written
 
     def _watch(self) -> ChangeListeners:
         """Returns those who are told of changes; the first to ask starts the watch."""

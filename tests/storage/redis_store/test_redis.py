@@ -80,6 +80,19 @@ def test_a_writer_that_was_stopped_for_too_long_changes_nothing(address: str, mo
     quick.close()
 
 
+def test_what_another_replica_writes_is_heard_after_the_watch_began(address: str) -> None:
+    one, other = RedisState(address), RedisState(address)
+    heard = threading.Semaphore(0)
+    stop = one.on_change(heard.release)
+    assert heard.acquire(timeout=30), "the watch has begun"
+    with other.writing() as changes:
+        changes.put("s", "k", b"v")
+    assert heard.acquire(timeout=30)
+    stop()
+    one.close()
+    other.close()
+
+
 def test_a_key_used_on_one_replica_answers_on_another(address: str) -> None:
     one, two = RedisState(address), RedisState(address)
     assert IdempotencyKeys(one).begin("scope", "key", "f") is None

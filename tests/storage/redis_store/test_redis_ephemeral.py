@@ -11,7 +11,7 @@ import redis as redis_client
 from postil.storage import outage as outages
 from postil.storage.outage import LONGEST, find_outage
 from postil.storage.redis_store.redis_connection import PATIENCE
-from postil.storage.redis_store.redis_ephemeral import RedisEphemeralStore
+from postil.storage.redis_store.redis_ephemeral import PREFIX, RedisEphemeralStore
 from tests.storage.entries import entry, until_admitted
 
 NOWHERE = "unix:///nonexistent/redis.sock"
@@ -78,6 +78,31 @@ def test_while_redis_is_away_limits_go_on_alone_and_nonces_are_refused() -> None
         await ephemeral.close()
 
     asyncio.run(test())
+
+
+def test_while_redis_is_away_a_call_that_ended_gives_its_place_back() -> None:
+    async def test() -> None:
+        ephemeral = RedisEphemeralStore(NOWHERE)
+        running = await ephemeral.enter(entry(at_once=1))
+        assert (await ephemeral.enter(entry(at_once=1))).busy
+        ephemeral.leave("w", running.ticket)
+        assert not (await ephemeral.enter(entry(at_once=1))).busy
+        await ephemeral.close()
+
+    asyncio.run(test())
+
+
+def test_a_name_is_taken_for_a_second_at_least(address: str) -> None:
+    async def test() -> None:
+        ephemeral = RedisEphemeralStore(address)
+        assert await ephemeral.first("short", 0.2)
+        assert not await ephemeral.first("short", 0.2)
+        await ephemeral.close()
+
+    asyncio.run(test())
+    with redis_client.Redis.from_url(address) as client:  # pyright: ignore[reportUnknownMemberType]
+        left = client.pttl(f"{PREFIX}name:short")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        assert left <= 1000
 
 
 class Clock:
