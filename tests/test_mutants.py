@@ -119,6 +119,23 @@ def test_only_a_test_that_passes_without_the_mutant_catches_it(tmp_path: Path) -
     assert done.stdout.split() == ["True", "test_three.py::test_that_notices"], done.stdout + done.stderr
 
 
+TWO = THREE.replace("def test_that_hangs_by_itself():\n    time.sleep(600)\n", "")
+COPIED = JUDGE.replace("forked.tests_for", "copied.tests_for").replace(
+    "forked.judge_all(chosen, 1, 15, mapped=False)", "copied.judge_all(chosen, 1, 15)"
+)
+
+
+def test_over_a_copy_too_only_a_sound_test_catches(tmp_path: Path) -> None:
+    (tmp_path / "test_three.py").write_text(TWO)
+    mutants = [one for one in make.mutants_of(make.SRC / "postil" / "core" / "resource.py") if one.where == "join_page"]
+    program = tmp_path / "run.py"
+    program.write_text(COPIED)
+    words = [sys.executable, str(program), str(tmp_path), mutants[0].key]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=100)
+    assert done.stdout.split() == ["True", "test_three.py::test_that_notices"], done.stdout + done.stderr
+
+
 HOLD = """
 from scripts.mutants.scratch import make_folder
 with make_folder("pm-") as folder:
