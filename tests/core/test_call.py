@@ -24,6 +24,13 @@ def test_without_a_surface_a_call_listens_to_nobody() -> None:
     assert silent.trace == {}
 
 
+def test_what_is_said_of_the_answer_is_kept_with_the_call() -> None:
+    one = Call()
+    one.labels.add("private")
+    assert one.labels == {"private"}
+    assert Call().labels == set()
+
+
 def test_damage_is_told_as_an_error() -> None:
     class Heard(Call):
         """A call whose client hears what is logged."""
@@ -123,4 +130,6 @@ def test_a_claim_that_is_too_long_is_cut_and_the_principal_kept() -> None:
     assert remote.sign("c" * 100, 100) == f"gitlab:gitlab.com:42 ({'c' * 76}…)"
     assert remote.sign("claude", 100) == "gitlab:gitlab.com:42 (claude)"
     assert remote.sign("claude", 22) == "gitlab:gitlab.com:42"
+    whole = "gitlab:gitlab.com:42 (claude)"
+    assert [remote.sign("claude", len(whole) - less) for less in (0, 1)] == [whole, "gitlab:gitlab.com:42 (clau…)"]
     assert Call().sign("c" * 100, 100) == "c" * 100

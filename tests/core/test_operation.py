@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from postil.core.failure import InvalidArguments, UnknownOperation
-from postil.core.operation import LONGEST_SENTENCE, Spelling, writes
+from postil.core.operation import LONGEST_SENTENCE, Mark, Spelling, marks_of, writes
 from postil.core.registry import Offer, Registry
 from postil.core.resource import match
 from tests.core.echo import Echo
@@ -204,3 +204,33 @@ def test_the_choice_of_a_nested_value_is_named_in_short() -> None:
         operation.decode({"moods": ["soft", "x" * 900_000]})
     assert len(caught.value.message) < 1200
     assert caught.value.data["path"] == "moods[1]"
+
+
+class Files:
+    """One operation, which a newer group spells otherwise."""
+
+    @writes("open_file")
+    def open(self, filePath: str) -> None:
+        """Open a file"""
+
+
+class NewerFiles(Files):
+    """The same, by another name."""
+
+    @writes("open_any_file")
+    def open(self, filePath: str) -> None:
+        """Open any file"""
+
+
+def test_a_method_that_is_written_anew_has_its_new_mark_alone() -> None:
+    assert [(name, mark.name) for name, mark in marks_of(NewerFiles) if isinstance(mark, Mark)] == [
+        ("open", "open_any_file")
+    ]
+    assert [name for name, _ in marks_of(Files)] == ["open"]
+
+
+@pytest.mark.parametrize(("given", "meant"), [("pat", True), ("PATH", True), ("at", False)])
+def test_three_letters_of_a_name_say_what_was_meant(given: str, meant: bool) -> None:
+    with pytest.raises(InvalidArguments) as caught:
+        Registry.of([("files", Files())]).operation("open_file").decode({"filePath": "a", given: "b"})
+    assert (caught.value.advice == "Did you mean `filePath`?") is meant

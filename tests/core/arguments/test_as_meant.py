@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
-from postil.core.arguments.as_meant import read_as_meant, values_at
+from postil.core.arguments.as_meant import is_choice, read_as_meant, values_at
 from postil.core.failure import InvalidArguments
 from postil.core.operation import Operation, reads
 
@@ -287,3 +287,19 @@ def test_a_value_of_the_wrong_type_is_told_what_it_should_be() -> None:
         with pytest.raises(InvalidArguments) as refused:
             decode(sent)
         assert refused.value.advice == advice
+
+
+class Described(Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments that say what they mean."""
+
+    tone: Annotated[Literal["loud", "soft"], Meta(description="how")] = "soft"
+    words: Annotated[Literal[0] | str, Meta(description="which")] = 0
+    mark: Annotated[str, Meta(description="of a person")] | int = 0
+
+
+def test_a_choice_that_is_described_is_a_choice_and_one_that_takes_any_text_is_none() -> None:
+    assert [is_choice(Described, name) for name in ("tone", "words", "mark", "missing")] == [True, False, False, False]
+
+
+def test_what_fits_a_described_text_stays_a_text() -> None:
+    assert read_as_meant({"mark": "5"}, Described) == {"mark": "5"}

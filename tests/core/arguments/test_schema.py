@@ -83,6 +83,7 @@ def test_a_result_that_is_no_object_has_no_schema() -> None:
     assert result_schema(str) is None
     assert result_schema(None) is None
     assert result_schema(list[Tree]) is None
+    assert result_schema(dict[str, int]) is None
 
 
 def test_a_default_that_says_nothing_is_not_published() -> None:
