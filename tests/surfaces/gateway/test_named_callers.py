@@ -36,13 +36,14 @@ def test_an_operator_whom_nobody_can_be_stops_the_start() -> None:
 
 
 def test_names_that_the_mode_gives_to_nobody_are_warned_of() -> None:
-    web = WorkspaceSettings(path="/srv", members=("ann", "key:ci"), readers=("*",))
+    web = WorkspaceSettings(path="/srv", members=("ann", "key:ci"), readers=("*", "oauth:key:1"))
     http = HttpSettings(auth="key", members=("alice",), operators=("ann", "key:ci"))
     warned = find_strangers(Settings(http=http, workspaces={"web": web}))
     assert [sentence.split(",")[0] for sentence in warned] == [
         "http.members names 'alice'",
         "http.operators names 'ann'",
         "workspaces.web.members names 'ann'",
+        "workspaces.web.readers names 'oauth:key:1'",
     ]
     assert "say key:ann" in warned[2]
     assert find_strangers(Settings(http=HttpSettings(auth="pat", members=("alice",)))) == []

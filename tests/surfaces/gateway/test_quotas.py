@@ -355,6 +355,18 @@ def test_the_tokens_of_one_user_have_a_limit_together_over_all_replicas(monkeypa
     assert asyncio.run(ask_twice()) == (9, 2 * TOKENS_OF_ONE - 8)
 
 
+def test_a_user_with_one_token_on_many_replicas_has_one() -> None:
+    shared = MemoryEphemeralStore()
+    replicas = [Limits(shared, per_minute=100, in_flight=0) for _ in range(3)]
+
+    async def ask_all() -> None:
+        for replica in replicas:
+            await replica.charge("the only token", frame(CALL), "ann")
+
+    asyncio.run(ask_all())
+    assert asyncio.run(shared.recall("tokens:ann")) == [b"the only token"]
+
+
 def test_attempts_count_before_anybody_is_asked() -> None:
     async def flood() -> list[str]:
         spent = limits()

@@ -56,6 +56,9 @@ def test_a_wrong_signature_says_what_is_signed() -> None:
         asyncio.run(asked.check(headers, BODY))
     with pytest.raises(Refused, match=re.escape("<X-MCP-Timestamp>.<X-MCP-Nonce>.<body>")):
         asyncio.run(asked.check({**headers, b"x-mcp-nonce": b"n"}, BODY))
+    with pytest.raises(Refused) as plain:
+        asyncio.run(asked.check({b"x-mcp-signature": signature(SECRET, b"another body")}, BODY))
+    assert "X-MCP-Timestamp" not in str(plain.value), "it was not used"
     headers[b"x-mcp-signature"] = signature(SECRET, stamp + b".." + BODY)
     assert check(headers, signatures=asked) == 200
 
