@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import fcntl
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO
 
@@ -279,6 +279,23 @@ def read_whole_log(root: str, tip: str) -> list[bytes]:
     with open_objects(root) as git:
         unread = find_unread(root, git, git.commit(tip), None) or Unread()
     return [line for run in read_runs(root, unread) for line in run.split(b"\n") if line]
+
+
+def find_uncopied(root: str, ends: Iterable[str], others: Iterable[str]) -> set[str]:
+    """Returns those of some logs, by their ends, that have lines which stand in none of the others. All read once."""
+    found: set[str] = set()
+    held: dict[str, set[bytes]] = {}
+    for oid in ends:
+        try:
+            held[oid] = set(read_whole_log(root, oid))
+        except LogDamaged:
+            found.add(oid)
+    missing = set[bytes]().union(*held.values())
+    for oid in dict.fromkeys(others):
+        if missing:
+            with suppress(LogDamaged):
+                missing.difference_update(read_whole_log(root, oid))
+    return found | {oid for oid, lines in held.items() if lines & missing}
 
 
 def is_ancestor(root: str, one: str, other: str) -> bool:

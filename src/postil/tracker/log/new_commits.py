@@ -18,6 +18,7 @@ from postil.tracker.log.format import (
     LogTooNew,
     Objects,
     Unread,
+    find_uncopied,
     find_unread,
     is_ancestor,
     open_objects,
@@ -43,15 +44,17 @@ def find_new_commits(db: sqlite3.Connection, root: str, found: Sequence[Tip]) ->
     known = _read_known(db)
     present = {tip.ref for tip in found}
     vanished = False
+    lost: dict[str, str] = {}
     for name, (oid, replica, _) in known.items():
         if name not in present:
             others = [tip for tip in found if tip.replica == replica]
             if oid and not any(tip.oid == oid or is_ancestor(root, oid, tip.oid) for tip in others):
-                if not name.startswith(KEPT) and not _is_absorbed(db, replica):
-                    _keep_end(root, replica, oid)
+                if not name.startswith(KEPT):
+                    lost[oid] = replica
                 vanished = True  # the others that are gone are kept too, before the index forgets their ends
             else:
                 db.execute("DELETE FROM ref WHERE name = ?", (name,))
+    _keep_ends(db, root, lost, found)
     if vanished:
         raise LogVanished
     changed = [tip for tip in found if known.get(tip.ref, ("",))[0] != tip.oid]
@@ -70,6 +73,15 @@ def note_damage(db: sqlite3.Connection, tip: Tip, fault: LogDamaged) -> None:
     remember(db, tip, 0)
 
 
+def _keep_ends(db: sqlite3.Connection, root: str, lost: dict[str, str], found: Sequence[Tip]) -> None:
+    """Keep the ends of logs that are gone, but for those that live on in others: anybody can write that they do."""
+    absorbed = [oid for oid, replica in lost.items() if _is_absorbed(db, replica)]
+    uncopied = find_uncopied(root, absorbed, [tip.oid for tip in found]) if absorbed else set[str]()
+    for oid, replica in lost.items():
+        if oid not in absorbed or oid in uncopied:
+            _keep_end(root, replica, oid)
+
+
 def _keep_end(root: str, replica: str, oid: str) -> bool:
     """Let the old end of a log stay reachable. Returns whether git could."""
     name = f"{KEPT}{replica}/{oid[:16]}"
@@ -77,7 +89,7 @@ def _keep_end(root: str, replica: str, oid: str) -> bool:
 
 
 def _is_absorbed(db: sqlite3.Connection, replica: str) -> bool:
-    """Returns whether all events of a log live on in another."""
+    """Returns whether somebody says that all events of a log live on in another."""
     sql = "SELECT 1 FROM absorbed JOIN writer USING (replica) WHERE replica = ? AND upto >= n"
     return db.execute(sql, (replica,)).fetchone() is not None
 
