@@ -21,6 +21,10 @@ BODIES: Final = 48 * MIB
 """Bodies of known callers that are on their way at once; a quarter more for who sends little."""
 BODIES_OF_ONE: Final = 16 * MIB
 """The same, of one caller."""
+ANSWERS: Final = 128 * MIB
+"""Large answers that clients have still to read."""
+ANSWERS_OF_ONE: Final = 32 * MIB
+"""The same, of one caller."""
 WEBHOOK: Final = 2 * MIB
 """The body of a delivery."""
 WEBHOOKS: Final = 16 * MIB

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from postil.surfaces.http.server import BODY_PATIENCE, HEADER_PATIENCE, LARGEST_HEAD, PatientProtocol
+from postil.surfaces.http.server import (
+    BODY_PATIENCE,
+    HEADER_PATIENCE,
+    LARGEST_HEAD,
+    READ_AT_LEAST,
+    READ_PATIENCE,
+    PatientProtocol,
+)
 from tests.wire.http_client import Connection, running
 
 
@@ -30,6 +37,27 @@ def test_a_head_and_a_body_are_waited_for_only_so_long(head_received: bool, wait
 def test_a_client_that_owes_nothing_is_never_overdue() -> None:
     client: Any = SimpleNamespace(waiting_since=None, head_received=True)
     assert not PatientProtocol.is_overdue(client, 1e9)
+
+
+def test_a_client_that_does_not_read_is_waited_for_only_so_long() -> None:
+    sizes = [0, 500_000, 500_000, 500_000 - READ_AT_LEAST, 400_000, 400_000]
+    client: Any = SimpleNamespace(
+        transport=SimpleNamespace(get_write_buffer_size=lambda: sizes.pop(0)), _unread=0, _read_at=0.0
+    )
+    moments = (1000.0, 2000.0, 2000.0 + READ_PATIENCE, 3000.0, 4000.0, 4000.1 + READ_PATIENCE)
+    assert [PatientProtocol.is_unread(client, now) for now in moments] == [False] * 5 + [True]
+
+
+def test_a_client_that_reads_next_to_nothing_is_not_reading() -> None:
+    size = 500_000
+    client: Any = SimpleNamespace(
+        transport=SimpleNamespace(get_write_buffer_size=lambda: size), _unread=0, _read_at=0.0
+    )
+    ended: list[bool] = []
+    for second in range(int(READ_PATIENCE) + 3):
+        size -= 1
+        ended.append(PatientProtocol.is_unread(client, 100.0 + second))
+    assert (ended[:-5], ended[-1]) == ([False] * (len(ended) - 5), True)
 
 
 def test_a_head_that_is_too_large_is_refused() -> None:

@@ -32,6 +32,7 @@ from postil.wire.transports.http.endpoint import Endpoint
 from postil.wire.transports.http.fair_share import FairShare, TooManyWait
 from postil.wire.transports.http.headers import Headers
 from postil.wire.transports.http.two_addresses import MESSAGES, STREAM, TwoAddresses
+from postil.wire.transports.http.unread import Unread
 
 if TYPE_CHECKING:
     from postil.surfaces.gateway.compose import Route
@@ -88,6 +89,7 @@ class HttpApp:
         self._bodies = http_body.Budget(limits.BODIES, limits.BODIES_OF_ONE)
         self._handed_on = http_body.Budget(limits.BODIES, limits.BODIES_OF_ONE)
         """For what comes with a seal: whose it is, is known when it is read. So nobody's own share is used up by it."""
+        self._unread = Unread()
         self._fair = FairShare()
         self._closing = False
         self._log = log
@@ -129,7 +131,8 @@ class HttpApp:
                 )
             # The page is for no other origin, whatever is named for tools.
             if self._page is not None and (self._page.owns(path) or self._is_lost(scope, headers)):
-                await self._page(scope, headers, receive, send)
+                visitor = (scope.get("client") or ("",))[0]
+                await self._page(scope, headers, receive, self._unread.wrap(send, f"page:{visitor}"))
                 return
             if self._cors is not None and (origin := self._cors.names(headers)):
                 send = self._cors.wrap(send, origin)
@@ -236,6 +239,7 @@ class HttpApp:
             refused.is_read, refused.request_id = bool(asked.body), jsonrpc.find_id(asked.body)
             raise
         asked.caller = visitor.caller
+        asked.send = self._unread.wrap(send, visitor.caller.principal)
         if method == "POST":
             await self._post(asked, jsonrpc.parse(asked.body), endpoint)
         else:
@@ -267,6 +271,7 @@ class HttpApp:
             refused.is_read, refused.request_id = True, _find_id(incoming)
             raise
         guard = _Recheck(gateway, asked.headers)
+        asked.send = self._unread.wrap(asked.send, visitor.caller.principal)
         try:
             try:
                 endpoint = await find(incoming)

@@ -23,6 +23,10 @@ from postil.wire.transports.http.headers import MOST_HEADERS
 
 HEADER_PATIENCE = 10.0
 BODY_PATIENCE = 60.0
+READ_PATIENCE = 120.0
+"""Seconds in which a client reads some of what waits for it."""
+READ_AT_LEAST = 16 * 1024
+"""Bytes of it: less is no reading."""
 LARGEST_HEAD = limits.HEAD
 DRAIN = 3.0
 LAST_WORDS = 4.0
@@ -46,6 +50,9 @@ class PatientProtocol(HttpToolsProtocol):
     _head_size: int = 0
     """Bytes in which the head came: never less than its size."""
     _chunk: int = 0
+    _unread: int = 0
+    """Bytes that waited for the client when it was last seen to read."""
+    _read_at: float = 0.0
     _begun: RequestResponseCycle | None = None
     """The request whose body is being read."""
 
@@ -120,6 +127,13 @@ class PatientProtocol(HttpToolsProtocol):
         patience = BODY_PATIENCE if self.head_received else HEADER_PATIENCE
         return self.waiting_since is not None and now - self.waiting_since > patience
 
+    def is_unread(self, now: float) -> bool:
+        """Returns whether this client has not read what was written to it for too long. Asked every second."""
+        size = self.transport.get_write_buffer_size()
+        if not size or size > self._unread or size <= self._unread - READ_AT_LEAST:
+            self._unread, self._read_at = size, now
+        return size > 0 and now - self._read_at > READ_PATIENCE
+
 
 class HttpServer(uvicorn.Server):
     """uvicorn with deadlines, its own way to end, and no word in the log that is not ours."""
@@ -188,7 +202,7 @@ class HttpServer(uvicorn.Server):
     def _close_overdue(self) -> None:
         now = asyncio.get_running_loop().time()
         for connection in cast("list[PatientProtocol]", list(self.server_state.connections)):
-            if connection.is_overdue(now):
+            if connection.is_overdue(now) or connection.is_unread(now):
                 connection.transport.abort()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
@@ -189,6 +190,29 @@ def test_streams_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         assert server.call("subscriptions/listen", {"notifications": {}}).status == 503
         session = server.initialize()
         assert server.ask("GET", "/mcp", Accept=BOTH, Mcp_Session_Id=session).status == 503
+
+
+def test_the_streams_of_one_caller_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postil.wire.transports.http.endpoint.STREAMS_OF_ONE", 0)
+    with running() as server:
+        assert server.call("subscriptions/listen", {"notifications": {}}).status == 503
+        session = server.initialize()
+        assert server.ask("GET", "/mcp", Accept=BOTH, Mcp_Session_Id=session).status == 503
+        assert server.post(request("count")).status == 200
+
+
+def test_an_answer_that_was_sent_is_held_by_nothing() -> None:
+    """Large answers must not wait for the collector of cycles, which comes once in a thousand calls."""
+    with running() as server:
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(10):
+                server.post(request("count"))
+            held = [one for one in gc.get_objects() if isinstance(one, ReplyStream)]
+            assert len(held) < 5
+        finally:
+            gc.enable()
 
 
 # ----- an endpoint without a connection ------------------------------------------------------------------------------

@@ -7,9 +7,12 @@ may call, from where and how often is decided before, by the surface.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeAlias
 
 from postil.core import codes
+from postil.core.call import Caller
 from postil.wire.protocol import jsonrpc
 from postil.wire.protocol.dialects import direct_methods
 from postil.wire.protocol.eras.era import FIRST, HANDSHAKE, STATELESS
@@ -31,6 +34,8 @@ Incoming: TypeAlias = jsonrpc.Incoming | list[jsonrpc.Incoming]
 EVENTS = b"text/event-stream"
 MOST_CALLS = 1024
 MOST_STREAMS = 4096
+STREAMS_OF_ONE = 1024
+"""Streams of one caller."""
 STATELESS_STATUS = {
     **dict.fromkeys((codes.PARSE_ERROR, codes.INVALID_REQUEST, codes.INVALID_PARAMS, codes.HEADER_MISMATCH), 400),
     **dict.fromkeys((codes.MISSING_CAPABILITY, codes.UNSUPPORTED_VERSION), 400),
@@ -48,6 +53,7 @@ class Endpoint:
         self.sessions = Sessions(server, self.watches, **bounds)
         self.calls = 0
         self.streams = 0
+        self._streams_of: dict[str, int] = {}
         self._ping_every = ping_every
         self._closing = False
         self._live: set[Runner] = set()
@@ -86,7 +92,7 @@ class Endpoint:
         if request.method == "subscriptions/listen":
             if not streams:
                 raise Refusal(406, codes.INVALID_REQUEST, "A subscription is answered by text/event-stream")
-            self._check_streams()
+            self._check_streams(asked)
         runner = Runner(self.server, self.watches, Connection(asked.caller, asked.peer))
         await self._serve(asked, runner, request, ReplyStream(streams=streams), STATELESS_STATUS)
 
@@ -149,19 +155,16 @@ class Endpoint:
             session = await self._session_of(asked)
             if not accepts(asked.headers, EVENTS):
                 raise Refusal(406, codes.INVALID_REQUEST, "Accept must hold text/event-stream")
-            self._check_streams()
+            self._check_streams(asked)
         except ProtocolFailure as failure:
             await refuse(asked, failure)
             return
         lost = await session.logs.find(http_headers.get_text(asked.headers, http_headers.LAST_EVENT) or "")
-        self.streams += 1
-        try:
+        with self._counted(asked):
             if lost is not None and lost[0].is_call:
                 await self._read_again(asked, session, *lost)
             else:
                 await self._listen(asked, session, lost)
-        finally:
-            self.streams -= 1
 
     async def _listen(self, asked: Asked, session: HttpSession, lost: tuple[StreamLog, int] | None) -> None:
         """Serve the session's own stream; one that was lost goes on behind the last event that its client saw."""
@@ -209,21 +212,32 @@ class Endpoint:
             raise Refusal(404, codes.SESSION_NOT_FOUND, "Session not found: initialize again")
         return session
 
-    @property
-    def has_room_for_streams(self) -> bool:
-        """Whether one more stream may be opened."""
-        return self.streams < MOST_STREAMS and not self._closing
+    def has_room_for_streams(self, caller: Caller) -> bool:
+        """Whether this caller may open one more stream."""
+        mine = self._streams_of.get(caller.principal, 0)
+        return self.streams < MOST_STREAMS and mine < STREAMS_OF_ONE and not self._closing
 
     async def serve_stream(self, asked: Asked, reply: ReplyStream) -> None:
         """Send what a stream gets until its end, or until its client leaves."""
-        self.streams += 1
-        try:
+        with self._counted(asked):
             await self._stream(asked, reply, at_once=True)
+
+    @contextmanager
+    def _counted(self, asked: Asked) -> Generator[None]:
+        """Count a stream while it is open."""
+        principal = asked.caller.principal
+        self.streams += 1
+        self._streams_of[principal] = self._streams_of.get(principal, 0) + 1
+        try:
+            yield
         finally:
             self.streams -= 1
+            self._streams_of[principal] -= 1
+            if not self._streams_of[principal]:
+                del self._streams_of[principal]
 
-    def _check_streams(self) -> None:
-        if not self.has_room_for_streams:
+    def _check_streams(self, asked: Asked) -> None:
+        if not self.has_room_for_streams(asked.caller):
             raise Refusal(503, codes.SERVER_ERROR, "Too many streams are open: try again later")
 
     # -- answering --------------------------------------------------------------------------------------------------
@@ -273,14 +287,13 @@ class Endpoint:
         """Wait for a call that takes its time; upgrade to a stream as soon as there is something to say before it."""
         listens = isinstance(incoming, jsonrpc.Request) and incoming.method == "subscriptions/listen"
         self.calls += not listens
-        self.streams += listens
         if session is None:
             self._live.add(runner)
         try:
-            await self._stream(asked, reply, statuses=statuses, session=session)
+            with self._counted(asked) if listens else nullcontext():
+                await self._stream(asked, reply, statuses=statuses, session=session)
         finally:
             self.calls -= not listens
-            self.streams -= listens
             if session is None:
                 self._live.discard(runner)
                 for request_id in list(runner.running):
@@ -297,27 +310,19 @@ class Endpoint:
         again: bytes = b"",
     ) -> None:
         """Send what the reply gets until its answer, its end, or its client leaves."""
-        loop = asyncio.get_running_loop()
-        send, started, quiet = asked.send, False, False
-
-        def sign_of_life() -> None:
-            nonlocal quiet, timer
-            quiet = reply.streams
-            timer = loop.call_later(self._ping_every, sign_of_life)
-            reply.wake()
-
-        timer = loop.call_later(self._ping_every, sign_of_life)
-        watcher = loop.create_task(_watch(asked.receive, reply))
+        send, started = asked.send, False
+        signs = _SignsOfLife(reply, self._ping_every)
+        watcher = asyncio.get_running_loop().create_task(_watch(asked.receive, reply))
         try:
             while not reply.gone:
-                if not started and (at_once or reply.messages or quiet):
+                if not started and (at_once or reply.messages or signs.due):
                     started = True
                     headers = [*sse.HEADERS, *asked.carried]
                     first = await _begin(reply, session) + again
                     await send({"type": "http.response.start", "status": 200, "headers": headers})
                     await send({"type": "http.response.body", "body": first, "more_body": True})
-                if reply.messages or (quiet and started):
-                    quiet, events = False, reply.take() or sse.PING
+                if reply.messages or (signs.due and started):
+                    signs.due, events = False, reply.take() or sse.PING
                     await send({"type": "http.response.body", "body": events, "more_body": True})
                 elif reply.answered is not None or reply.over:
                     break
@@ -332,7 +337,7 @@ class Endpoint:
             else:  # given up by the client itself: there is nothing to say
                 await respond(send, 202, b"", asked.carried)
         finally:
-            timer.cancel()
+            signs.stop()
             watcher.cancel()
 
     def _mirrored_by(self, tool: str) -> tuple[Mirrored, ...]:
@@ -352,6 +357,23 @@ class Endpoint:
         alone = [runner.close(grace) for runner in self._live]
         await asyncio.gather(self.sessions.close(grace), self.server.close_tasks(grace), *alone)
         self.watches.close()
+
+
+class _SignsOfLife:
+    """Wakes a stream now and then. Once stopped it holds nothing: a large answer must not wait for the collector."""
+
+    def __init__(self, reply: ReplyStream, every: float) -> None:
+        self._reply, self._every = reply, every
+        self.due = False
+        self._timer = asyncio.get_running_loop().call_later(every, self._come)
+
+    def _come(self) -> None:
+        self.due = self._reply.streams
+        self._timer = asyncio.get_running_loop().call_later(self._every, self._come)
+        self._reply.wake()
+
+    def stop(self) -> None:
+        self._timer.cancel()
 
 
 async def _begin(reply: ReplyStream, session: HttpSession | None) -> bytes:

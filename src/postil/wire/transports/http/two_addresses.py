@@ -54,7 +54,7 @@ class TwoAddresses:
 
     async def get(self, asked: Asked, endpoint: Endpoint) -> None:
         """Open a session: its stream begins with the address for its messages."""
-        session = endpoint.sessions.open(asked.caller) if endpoint.has_room_for_streams else None
+        session = endpoint.sessions.open(asked.caller) if endpoint.has_room_for_streams(asked.caller) else None
         if session is None:
             await refuse(asked, Refusal(503, codes.SERVER_ERROR, "Too many sessions are open: try again later"))
             return
