@@ -149,9 +149,11 @@ def test_a_log_that_nobody_should_write_ends_no_command_of_others(repository: Pa
 def test_no_field_of_an_issue_reaches_the_output_raw_or_whole(repository: Path):
     id_ = "11111111-0000-4000-8000-000000000001"
     bad = "\x1b[2J\x9b\u202e" * 2000
+    other = answered(repository, "create", "issue", "Other")["id"]
     write_log(
         repository,
         event(id_, 1, "created", 1, kind="issue", title=bad * 100, status=bad, due=bad, milestone=bad, labels=[bad]),
+        event(id_, 6, "described", 6, text=bad),
         event(id_, 2, "set", 2, f=bad, value=bad),
         event(id_, 3, "set", 2, f="title", value=bad, r="other22222222"),
         event(id_, 4, "claim", 4, who=bad, until="2099-01-01T00:00:00.000Z"),
@@ -164,8 +166,16 @@ def test_no_field_of_an_issue_reaches_the_output_raw_or_whole(repository: Path):
         ("ready",),
         ("prime",),
         ("entity-debug", "show", id_),
+        ("next", "--no-claim"),
+        ("label", "issue", id_, "--add", "mine"),
+        ("edit", id_, "--priority", "high"),
+        ("link", id_, "related", other),
+        ("draft", id_),
+        ("release", id_, "--reason", "done"),
+        ("claim", id_),
+        ("close", id_),
     ):
         done = run(repository, *words)
         assert done.returncode == 0, words
-        assert not any(mark in done.stdout for mark in "\x1b\x9b\u202e"), words
+        assert not any(mark in done.stdout + done.stderr for mark in "\x1b\x9b\u202e"), words
     assert len(said(repository, "next", "--no-claim")) < 4000

@@ -6,6 +6,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from postil.core.answer import Answer
 from postil.core.others.framing import frame
+from postil.core.others.visible import harmless
 from postil.tracker.index.tables import Row
 from postil.tracker.state.checklist import Criterion
 from postil.tracker.text import align, flatten, format_count
@@ -131,7 +132,7 @@ class Taken(Answer, frozen=True, kw_only=True):
         if self.until:
             lines.append(f"claimed until {self.until}")
         if self.description:
-            lines += ["", self.description]
+            lines += ["", harmless(self.description)]
         return "\n".join(lines)
 
 

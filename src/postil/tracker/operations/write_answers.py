@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType, field
 
 from postil.core.answer import Answer
 from postil.tracker.model import Entity
+from postil.tracker.text import flatten
 
 Facts = dict[str, int | str | bool | list[str]]
 
@@ -29,7 +30,7 @@ class Changed(Answer, frozen=True, kw_only=True):
         """One sentence for each; none when the status was the one asked for already."""
         if isinstance(self.changed, bool):
             verb = {"open": "opened", "closed": "closed", "draft": "made a draft"}.get(self.status, self.status)
-            said = [f"{self.kind.capitalize()} {self.id} {verb}"] if self.changed else []
+            said = [f"{flatten(self.kind).capitalize()} {self.id} {flatten(verb)}"] if self.changed else []
             return "\n".join([*said, *(line for one in self.more or () if (line := one.for_model()))])
         return _say_changes(self.kind, self.id, self.title, self.status, self.changed)
 
@@ -82,7 +83,8 @@ class LabelsChanged(Answer, frozen=True, kw_only=True):
         if not isinstance(self.changed, bool):
             return _say_changes(self.kind, self.id, self.title, self.status, self.changed)
         changes = [f"+{label}" for label in self.added or ()] + [f"-{label}" for label in self.removed or ()]
-        return f"{' '.join(changes) or 'nothing to change'}\nLabels: {', '.join(self.current or ()) or '-'}"
+        now = flatten(", ".join(self.current or ()))
+        return f"{flatten(' '.join(changes)) or 'nothing to change'}\nLabels: {now or '-'}"
 
 
 class CommentAdded(Answer, frozen=True, kw_only=True):
@@ -122,9 +124,10 @@ class Claimed(Answer, frozen=True, kw_only=True):
     def for_model(self) -> str:
         """One sentence; a second if it waits for others."""
         if not self.who:
-            return f"{self.id[:8]} “{self.title}” is free again"
+            return f"{self.id[:8]} “{flatten(self.title)}” is free again"
         waits = f"\nIt is blocked by {', '.join(self.blocked_by)}: those come first" if self.blocked_by else ""
-        return f"{self.id[:8]} “{self.title}” is claimed by {self.who} until {self.until}{waits}"
+        who, until = flatten(self.who), flatten(self.until)
+        return f"{self.id[:8]} “{flatten(self.title)}” is claimed by {who} until {until}{waits}"
 
 
 class Done(Answer, frozen=True, kw_only=True):
@@ -147,5 +150,6 @@ def report_change(entity: Entity | None, changed: list[str]) -> Changed:
 def _say_changes(
     kind: str | UnsetType, id_: str | UnsetType, title: str | UnsetType, status: str | UnsetType, changed: list[str]
 ) -> str:
-    what = ", ".join(changed) or "nothing to change"
-    return f"{str(kind).capitalize()} {str(id_)[:8]} “{title}” [{status}]: {what}"
+    # What was there before may be of another writer, who may have written anything.
+    what = flatten(", ".join(changed)) or "nothing to change"
+    return f"{flatten(str(kind)).capitalize()} {str(id_)[:8]} “{flatten(str(title))}” [{flatten(str(status))}]: {what}"
