@@ -67,6 +67,18 @@ def test_bash_completes_an_id_without_its_description(repository: Path) -> None:
     assert done.stdout == f"{made['id']}\n"
 
 
+@pytest.mark.parametrize(("command", "asked"), [("git mile", "+o nospace\n"), ("git-mile", "")])
+def test_bash_puts_a_space_behind_a_word_of_git_mile(repository: Path, command: str, asked: str) -> None:
+    """Git's own completion is set up without: it adds the spaces to what it offers itself."""
+    words = f"{command} sho".split()
+    script = f'compopt() {{ echo "$@"; }}; eval "$(git-mile completion bash)"; COMP_WORDS=({" ".join(words)});'
+    script += f"COMP_CWORD={len(words) - 1}; _git_mile; echo $COMPREPLY"
+    path = f"{BIN}:{os.environ['PATH']}"
+    bash = ["bash", "-c", script]
+    done = subprocess.run(bash, cwd=repository, env={**os.environ, "PATH": path}, capture_output=True, text=True)
+    assert done.stdout == f"{asked}show\n"
+
+
 def test_bash_lists_ids_with_what_they_name(repository: Path) -> None:
     for title in ("A door", "A window"):
         run("postil", "issue", "create", title, cwd=repository)

@@ -272,3 +272,12 @@ def test_what_was_deleted_is_said_to_be(tracker: Tracker):
     with pytest.raises(InvalidParams) as refused:
         tracker.issues.find(id_[:8])
     assert refused.value.advice == f"It was deleted: `git mile delete {id_[:8]} --undo` brings it back"
+
+
+def test_a_sub_issue_is_made_in_one_step_or_not_at_all(repository: Path):
+    whole = answered(repository, "create", "issue", "Whole")["id"]
+    part = answered(repository, "create", "issue", "Part", "--parent", whole[:8])["id"]
+    (link,) = answered(repository, "show", part)["links"]
+    assert (link["type"], link["title"]) == ("parent", "Whole")
+    assert run(repository, "create", "issue", "Lost", "--parent", "ffffffff").returncode == 5
+    assert [item["title"] for item in answered(repository, "list", "issue")["items"]] == ["Part", "Whole"]

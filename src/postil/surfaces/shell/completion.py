@@ -53,7 +53,7 @@ GIT_MILE = {
 # completion of git mile for bash: put  eval "$(git-mile completion bash)"  into ~/.bashrc
 _git_mile() {
     local IFS=$'\\n' first=1
-    [ "${COMP_WORDS[0]}" = git ] && first=2
+    [ "${COMP_WORDS[0]}" = git ] && first=2 && compopt +o nospace 2>/dev/null  # git's own completion adds its spaces
     COMPREPLY=($(git-mile complete-words "${COMP_WORDS[@]:first:COMP_CWORD-first+1}" 2>/dev/null))
     if [[ ${#COMPREPLY[@]} -gt 1 && $COMP_TYPE = 63 ]]; then COMPREPLY=("${COMPREPLY[@]/$'\\t'/  }")
     else COMPREPLY=("${COMPREPLY[@]%%$'\\t'*}"); fi

@@ -87,7 +87,7 @@ class AssistantTools:
         positional=("entity", "title"),
         shell_only=(
             *("description_file", "comment", "comment_file", "editor", "no_editor", "allow_empty", "label"),
-            *("label_file", "assign", "message", "dry_run", *_WRITER, "in_full"),
+            *("label_file", "assign", "parent", "message", "dry_run", *_WRITER, "in_full"),
         ),
         spellings=_spell(
             "create",
@@ -120,6 +120,7 @@ class AssistantTools:
         label: tuple[str, ...] = (),
         label_file: tuple[str, ...] = (),
         assign: tuple[str, ...] = (),
+        parent: Annotated[str, Meta(description="the issue of which it is a part")] | None = None,
         message: Message = "",
         dry_run: bool = False,
         author: str | None = None,
@@ -158,6 +159,8 @@ class AssistantTools:
             if first is not None:
                 self._issues.comment(tx, id_, first)
             made = tx.fold_created(id_)
+            if parent is not None:
+                self._issues.link(tx, made, "parent", parent, remove=False)
         created = Created(id=id_, title=made.title, status=made.status, kind=made.kind)
         if not in_full:
             return replace(created, changed=["created"])
