@@ -1,4 +1,4 @@
-"""`delete` and its undoing."""
+"""`log`; `delete` and its undoing."""
 
 from __future__ import annotations
 
@@ -15,3 +15,10 @@ def test_a_deleted_issue_is_gone_from_lists_and_can_come_back(repository: Path):
     assert len(answered(repository, "list", "issue")["items"]) == 1
     for none in ("", "ffffffff-", "*"):
         assert run(repository, "delete", none, "--undo").returncode == 5
+
+
+def test_the_log_says_with_which_milestone_an_issue_began(repository: Path):
+    mile = answered(repository, "create", "milestone", "1.0")["id"]
+    id_ = answered(repository, "create", "issue", "T", "--milestone", "1.0")["id"]
+    (first, *_) = answered(repository, "log", id_)["events"]
+    assert first["what"] == f"issue open: “T” milestone {mile[:8]}"

@@ -64,6 +64,7 @@ def describe_event(event: ev.Event) -> str:
         case ev.Created():
             given = [f"“{event.title}”", *(f"+{label}" for label in event.labels)]
             given += [f"for {name}" for name in event.assignees] + ([f"due {event.due}"] if event.due else [])
+            given += [f"milestone {event.milestone[:8]}"] if event.milestone else []
             told = f"{event.kind} {event.status}: {' '.join(given)}"
         case ev.Set():
             told = f"{event.f} → {event.value if event.value is not None else 'none'}"
