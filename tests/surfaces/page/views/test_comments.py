@@ -112,3 +112,24 @@ def test_a_person_says_where_a_lost_comment_belongs(browser: Browser, served: Se
 def test_an_address_that_leads_nowhere_is_told_as_that(browser: Browser, served: ServedPage) -> None:
     with browse(browser, served, "/nosuch") as page:
         expect(page.get_by_role("heading", level=1)).to_have_text("Not found")
+
+
+def test_what_lost_its_code_stands_under_no_line(browser: Browser, served: ServedPage) -> None:
+    lost = served.call("add_comment", filePath="greet.py", line=6, text="leaves too early")["commentId"]
+    served.call("add_comment", filePath="greet.py", line=1, text="greets")
+    source = served.folder / "greet.py"
+    source.write_text(source.read_text().split("def leave")[0] + "\n" * 5 + "unrelated = compute(everything)\n" * 3)
+    with browse(browser, served, "/comments") as page:
+        expect(page.locator(f"#k{lost} header .anchor")).to_have_text("orphaned")
+        page.locator(f"#k{lost} header a").first.click()
+        page.wait_for_url(re.compile(f"file=greet.py#k{lost}$"))
+        expect(page.locator(f"#lost #k{lost}")).to_contain_text("leaves too early")
+        expect(page.locator("#lost pre")).to_contain_text("bye")
+        expect(page.locator("tr.said-row article .said")).to_have_text(["greets"])
+        source.unlink()
+        page.goto(served.base + "/comments/file?file=greet.py")
+        expect(page.locator("#lost article .said")).to_have_text(["leaves too early", "greets"])
+        page.goto(served.base + f"/comments/{lost}")
+        expect(page.locator("pre")).to_contain_text("bye")
+        page.goto(served.base + "/comments/file?file=never.py")
+        expect(page.get_by_text("That did not work")).to_be_visible()

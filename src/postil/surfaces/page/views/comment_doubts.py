@@ -13,6 +13,7 @@ from postil.surfaces.page.views.comment_thread import (
     make_button,
     read_number,
     show_comment,
+    show_old,
     show_places,
 )
 from postil.surfaces.page.visit import Moved, Shown, Visit
@@ -55,13 +56,13 @@ def _show_doubt(visit: Visit, one: Comment) -> Html:
         "section",
         show_comment(visit, one),
         tag("p", one.reason, class_="quiet") if one.reason else None,
-        _show_old("\n".join(one.oldAround) or one.oldText),
+        show_old(one),
         tag("ol", [_show_candidate(visit, one, number, each) for number, each in enumerate(one.candidates[:9], 1)])
         if one.candidates
         else None,
         tag(
             "div",
-            keep if one.state != "orphaned" and visit.offers("move_comment") else None,
+            keep if one.state != "orphaned" and not one.has_left and visit.offers("move_comment") else None,
             elsewhere if visit.offers("move_comment") else None,
             delete if visit.offers("delete_comment") else None,
             class_="acts",
@@ -90,12 +91,6 @@ def _show_elsewhere(visit: Visit, address: str, one: Comment) -> Html:
         ),
         class_="act",
     )
-
-
-def _show_old(code: str) -> Html | None:
-    if not code:
-        return None
-    return tag("figure", tag("figcaption", "The code it was about"), tag("pre", code, tabindex="0"))
 
 
 def _show_candidate(visit: Visit, one: Comment, number: int, each: Candidate) -> Html:

@@ -67,6 +67,16 @@ class Comment(Struct, frozen=True):
         return self.movedTo or self.filePath
 
     @property
+    def last(self) -> int:
+        """The line that it stands under."""
+        return max(self.line, self.endLine)
+
+    @property
+    def has_left(self) -> bool:
+        """Whether its code is not in its file any more, and where it went is for a person to say."""
+        return self.state == "review" and bool(self.candidates) and self.candidates[0].path != self.path
+
+    @property
     def is_open(self) -> bool:
         """Whether it is not settled."""
         return self.status == "open"
@@ -85,7 +95,8 @@ def name_line(line: int) -> str:
 def show_comment(visit: Visit, one: Comment, *, with_place: bool = True) -> Html:
     """Returns a comment with its answers and what may be done with it."""
     lines = f"{one.line}-{one.endLine}" if one.endLine > one.line else str(one.line)
-    place = tag("a", f"{one.path}:{lines}", href=file_address(one.path, one.line)) if with_place else None
+    address = file_address(one.path, one.line) if one.state != "orphaned" else f"{file_address(one.path)}#k{one.id}"
+    place = tag("a", f"{one.path}:{lines}", href=address) if with_place else None
     return tag(
         "article",
         tag(
@@ -105,6 +116,17 @@ def show_comment(visit: Visit, one: Comment, *, with_place: bool = True) -> Html
         data_stop="thread",
         tabindex="-1",
     )
+
+
+def show_old(one: Comment) -> Html | None:
+    """Returns the code that a comment was about; of a blank line what stood around it."""
+    code = "\n".join(one.oldAround) or one.oldText
+    return show_code("The code it was about", code) if code else None
+
+
+def show_code(title: str, code: str) -> Html:
+    """Returns a piece of code with what it is."""
+    return tag("figure", tag("figcaption", title), tag("pre", code, tabindex="0"))
 
 
 def _reply(one: Reply) -> Html:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from msgspec import Struct
@@ -16,7 +17,9 @@ from postil.surfaces.page.views.comment_thread import (
     file_address,
     name_line,
     read_number,
+    show_code,
     show_comment,
+    show_old,
     show_places,
 )
 from postil.surfaces.page.views.diff_table import Line, show_columns, show_text
@@ -25,6 +28,12 @@ from postil.surfaces.page.visit import Moved, Shown, Visit
 PAGE = 50
 LINES = 1_000
 FILTERS = ("tag", "author", "file", "state", "status")
+WORDS = {
+    "tag": ("TODO", "FIXME", "NOTE", "STAR", "QUESTION", "HACK", "WARNING"),
+    "state": ("exact", "moved", "modified", "review", "orphaned"),
+    "status": ("open", "resolved", "wontfix"),
+}
+"""What a filter takes, where that is one of a few words."""
 
 
 class Found(Struct, frozen=True):
@@ -90,13 +99,21 @@ async def search(visit: Visit) -> Shown:
 
 def _search_form(words: str, filters: dict[str, str]) -> Html:
     fields = [
-        tag("label", tag("span", name.capitalize()), tag("input", name=name, value=filters.get(name, ""), size=8))
+        tag(
+            "label",
+            tag("span", name.capitalize()),
+            tag("input", name=name, value=filters.get(name, ""), size=8, list=f"of-{name}" if name in WORDS else None),
+        )
         for name in FILTERS
+    ]
+    offered = [
+        tag("datalist", [tag("option", value=word) for word in known], id=f"of-{name}") for name, known in WORDS.items()
     ]
     return tag(
         "form",
         tag("label", tag("span", "Words"), tag("input", name="q", value=words, type="search")),
         fields,
+        offered,
         tag("button", "Show"),
         method="get",
         action="/comments",
@@ -117,12 +134,19 @@ async def show_file(visit: Visit) -> Shown:
     """Show a file with its comments under the lines they are about."""
     file = visit.query.get("file", "")
     start = read_number(visit.query.get("start", "1"))
-    code = await visit.call("workspace_file", FileText, file=file, start=start, lines=LINES)
+    try:
+        code = await visit.call("workspace_file", FileText, file=file, start=start, lines=LINES)
+    except (UnknownOperation, NotAllowed):  # not for this person
+        raise
+    except Failure:
+        return await _show_gone_file(visit, file)
     found = await visit.call("get_file_comments", OfFile, filePath=code.file, includeOrphaned=True)
+    here = [one for one in found.comments if one.path == code.file]
+    lost = [one for one in here if one.state == "orphaned" or one.has_left or not 1 <= one.last <= code.total]
     under: dict[int, list[Comment]] = {}
-    for one in found.comments:
-        if one.path == code.file:
-            under.setdefault(max(one.line, one.endLine), []).append(one)
+    for one in here:
+        if one not in lost:
+            under.setdefault(one.last, []).append(one)
     rows = [row for line in code.lines for row in _show_line(visit, line, under.get(line.number, []))]
     last = code.lines[-1].number if code.lines else 0
     body = tag(
@@ -140,10 +164,34 @@ async def show_file(visit: Visit) -> Shown:
         if last < code.total
         else None,
         _add_form(visit, code.file),
+        _show_lost(visit, lost),
         id="file",
         data_live="comments changes",
     )
     return Shown(code.file, body, "comments")
+
+
+async def _show_gone_file(visit: Visit, file: str) -> Shown:
+    """Show the comments of a file that is not there, or that is no text. Raises the failure where it has none."""
+    found = await visit.call("get_file_comments", OfFile, filePath=file, includeOrphaned=True)
+    body = tag(
+        "section",
+        tag("h1", file),
+        tag("p", f"This file cannot be shown; it has {_count(len(found.comments), 'comment')}.", class_="quiet"),
+        _show_lost(visit, found.comments),
+        id="file",
+        data_live="comments changes",
+    )
+    return Shown(file, body, "comments")
+
+
+def _show_lost(visit: Visit, some: Sequence[Comment]) -> Html | None:
+    """Returns the comments that no line of the file is known for: under another line they would mislead."""
+    if not some:
+        return None
+    shown = [tag("div", show_comment(visit, one), tag("p", one.reason, class_="quiet"), show_old(one)) for one in some]
+    decide = tag("p", tag("a", "Decide where they belong", href="/comments/doubts"))
+    return tag("section", tag("h2", "Without their code"), decide, shown, id="lost")
 
 
 def _show_line(visit: Visit, line: CodeLine, said: list[Comment]) -> list[Html]:
@@ -243,7 +291,16 @@ class One(Struct, frozen=True):
 async def show_one(visit: Visit, id: str) -> Shown:
     """Show one comment: what a link to it leads to."""
     found = (await visit.call("comments_show", One, commentId=id)).comment
-    body = tag("section", tag("h1", found.path), show_comment(visit, found), id="comments", data_live="comments")
+    body = tag(
+        "section",
+        tag("h1", found.path),
+        show_comment(visit, found),
+        tag("p", found.reason, class_="quiet") if found.reason else None,
+        show_old(found) if found.state != "exact" else None,
+        show_code("The code it is about", found.newText) if found.newText and found.state != "orphaned" else None,
+        id="comments",
+        data_live="comments",
+    )
     return Shown(f"{found.path}:{found.line}", body, "comments")
 
 
