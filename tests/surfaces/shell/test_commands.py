@@ -249,9 +249,11 @@ def test_a_secret_is_never_a_word_of_the_command_line(monkeypatch: pytest.Monkey
         ("dco", "doc"),
         ("commit", ""),  # is not `comments`
         ("--yes", ""),
+        ("--body", "--text"),
+        ("--path", ""),  # is not `--author`
         ("de", ""),
     ],
 )
 def test_only_what_is_near_is_suggested(word: str, meant: str) -> None:
-    known = ["--description", "--json", "doc", "comments", "status"]
+    known = ["--description", "--json", "--author", "--text", "doc", "comments", "status"]
     assert near(word, known) == (f". Did you mean {meant!r}?" if meant else "")

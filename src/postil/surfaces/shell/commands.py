@@ -298,5 +298,9 @@ def near(word: str, known: Iterable[str]) -> str:
     if not found and len(said) > 5:
         found = get_close_matches(said, list(bare), 1, 0.72)
     elif not found:  # two letters turned; a word that is much longer or shorter is another word
-        found = get_close_matches(said, [name for name in bare if abs(len(name) - len(said)) < 3], 1, 0.6)
+        found = get_close_matches(said, [name for name in bare if abs(len(name) - len(said)) < 3], 1, 0.65)
+    if not found and word.startswith("--"):  # a flag may say the same by another word
+        from postil.core.arguments.near_name import guess_name
+
+        found = [name for name in (guess_name(said.replace("-", "_"), list(bare)),) if name]
     return f". Did you mean {bare[found[0]]!r}?" if found else ""
