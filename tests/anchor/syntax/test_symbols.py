@@ -90,6 +90,26 @@ def test_a_syntax_error_matters_only_to_its_own_function() -> None:
     assert found.span.start == 6
 
 
+@pytest.mark.parametrize(
+    ("text", "language", "name", "line"),
+    [
+        ("x = 1  # note\ndef f():\n    pass\n", "python", "f", 2),
+        ("x = 1  # note\n# of f\ndef f():\n    pass\n", "python", "f", 2),
+        ("x = 1\n# of f\ndef f():\n    pass\n", "python", "f", 2),
+        ("# a\n# b\ndef f():\n    pass\n", "python", "f", 1),
+        ("class A { // note\n  f() {}\n}\n", "javascript", "f", 2),
+        ("int a; /* the\n a */\nvoid f() {}\n", "c", "f", 3),
+        ("/* one */ // two\nvoid f() {}\n", "c", "f", 1),
+        ("int a; /* one */ // two\nvoid f() {}\n", "c", "f", 2),
+    ],
+)
+def test_a_comment_at_the_end_of_a_row_of_code_is_not_of_what_follows(
+    text: str, language: str, name: str, line: int
+) -> None:
+    (found,) = [each for each in symbols(text, language) if each.name == name]
+    assert found.span.start == line
+
+
 def test_a_function_below_very_many_comments_begins_at_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """64 kB of them took 4 s: each asked the parser for the one before, which walks over all."""
     monkeypatch.setattr(languages, "_lifted", [True])

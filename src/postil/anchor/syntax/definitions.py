@@ -207,15 +207,24 @@ class Siblings:
 
 
 def first_row(node: Node, siblings: Siblings, rows: Rows) -> int:
-    """The row a definition begins on, decorators and the comment directly above included."""
+    """The row a definition begins on, decorators and the comment directly above included.
+
+    A comment at the end of a row of code belongs to that row.
+    """
     while (parent := node.parent) is not None and parent.type in _WRAPPERS:
         node = parent
-    row = rows.first(node)
+    row = comment = rows.first(node)
     for before in siblings.before(node, parent):
-        if "comment" not in before.type or rows.last(before) != row - 1:
-            return row
-        row = rows.first(before)
-    return row
+        last, remark = rows.last(before), "comment" in before.type
+        if last == comment < row:
+            if not remark:
+                return row
+        else:
+            row = comment  # nothing stands before the comment on its row
+            if not remark or last != row - 1:
+                return row
+        comment = rows.first(before)
+    return comment
 
 
 def last_row(node: Node) -> int:
