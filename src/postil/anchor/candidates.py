@@ -29,6 +29,8 @@ class Candidates:
         self._counterparts = counterparts
         self._named: dict[str, list[int]] = {}
         self._words: dict[int, str] = {}
+        self._pools: dict[tuple[str, int], list[int]] = {}
+        self._homes: dict[int, tuple[dict[str, list[int]], dict[str, list[int]]]] = {}
 
     def find(self, row: int, home: Ranked, heads: Ranked, documented: Ranked) -> list[int]:
         """Returns new rows worth measuring.
@@ -47,13 +49,12 @@ class Candidates:
         if not key:
             return sorted(found)
         found.update(sorted(self.new.places.get(key, ()), key=lambda at: abs(at - expected))[:_EQUAL])
-        pool = self._pool(expected)
-        found.update(self._alike(key, range(pool.start, pool.stop), _SIMILAR))
+        found.update(self._in_pool(key, self._pool(expected)))
         found.update(self._adopted(row))
         name = self.old.name(row)
         found.update(sorted(self._list_named(name), key=lambda at: abs(at - expected))[:_NAMED])
         for _, parent in home[:_HOMES]:
-            found.update(self._at_home(row, self.new.children.get(parent, [])))
+            found.update(self._at_home(row, parent))
         found.update(self._in_region(row, expected))
         for _, declared in documented[:_HOMES]:
             found.update(self._alike(key, self.new.comment_above(declared), 3))
@@ -104,16 +105,32 @@ class Candidates:
             rows[place] for _, _, place in process.extract(key, keys, scorer=_similar, limit=limit, score_cutoff=0.35)
         ]
 
-    def _at_home(self, row: int, rows: list[int]) -> list[int]:
+    def _in_pool(self, key: str, pool: range) -> list[int]:
+        """Returns the rows near the expected one that are most alike; of equal rows they are the same."""
+        found = self._pools.get((key, pool.start))
+        if found is None:
+            found = self._pools[key, pool.start] = self._alike(key, pool, _SIMILAR)
+        return found
+
+    def _at_home(self, row: int, parent: int) -> list[int]:
         """Returns rows under the same row as before: the most alike, those that begin alike, those of the same name."""
+        rows = self.new.children.get(parent, [])
         if not rows:
             return []
+        begun, named = self._sort_children(parent)
+        name, expected = self.old.name(row), self._counterparts.expect(row)
         found = self._alike(self.old.keys[row], rows, 4)
-        opening, expected = self.old.opening(row), self._counterparts.expect(row)
-        begun = [at for at in rows if self.new.opening(at) == opening]
-        found += sorted(begun, key=lambda at: abs(at - expected))[:3]
-        name = self.old.name(row)
-        found += [at for at in rows if name and self.new.name(at) == name][:2]
+        found += sorted(begun.get(self.old.opening(row), ()), key=lambda at: abs(at - expected))[:3]
+        return [*found, *named.get(name, ())[:2]] if name else found
+
+    def _sort_children(self, parent: int) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+        """Returns the rows under a new row by how they begin, and by their names."""
+        found = self._homes.get(parent)
+        if found is None:
+            found = self._homes[parent] = {}, {}
+            for at in self.new.children.get(parent, []):
+                found[0].setdefault(self.new.opening(at), []).append(at)
+                found[1].setdefault(self.new.name(at), []).append(at)
         return found
 
     def _adopted(self, row: int) -> list[int]:

@@ -6,7 +6,7 @@ be weighed.
 """
 
 from bisect import bisect_left, bisect_right
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate, chain
 
 from rapidfuzz.distance import LCSseq
@@ -60,8 +60,9 @@ class Rewrap:
         return _find_runs([*chain.from_iterable(self._words)], [*chain.from_iterable(self._now)])
 
 
+@lru_cache(2)
 def _split_words(page: Page) -> list[list[str]]:
-    """Returns the words of every row, in small letters."""
+    """Returns the words of every row, in small letters. The last ones are kept: the way back needs them, too."""
     # Small letters of all at once where that keeps every row its own: some letters become two.
     lowered = page.text.lower()
     if len(lowered) != len(page.text):
