@@ -4,7 +4,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postil.anchor.evidence import MEASURES
-from postil.anchor.judge import FINALISTS, GONE, RELATIVE, SURE, compare, describe_best, judge_again, rank
+from postil.anchor.judge import (
+    BESIDE,
+    FINALISTS,
+    GONE,
+    RELATIVE,
+    SECOND_AND_BESIDE,
+    SURE,
+    compare,
+    describe_best,
+    foresee,
+    judge_again,
+    rank,
+)
 from postil.anchor.model import MOST_CANDIDATES
 
 ROWS = st.lists(
@@ -59,3 +71,17 @@ def test_the_borders_leave_room_for_a_person_to_decide() -> None:
 def test_what_is_judged_again_is_taken_left_to_a_person_or_gone_and_nothing_between(told: list[float]) -> None:
     chance = judge_again(told)
     assert 0 <= chance <= GONE / 2 or GONE <= chance <= SURE - 0.01 or SURE <= chance <= 1
+
+
+@given(st.lists(st.floats(-12, 12, width=32), min_size=19, max_size=19))
+@settings(max_examples=100, deadline=None)
+def test_what_is_foreseen_is_what_every_answer_would_bring(told: list[float]) -> None:
+    for known, answers in ((told, BESIDE), (told[:16], SECOND_AND_BESIDE)):
+        verdicts = {_read(judge_again([*known, *answer])) for answer in answers}
+        chance = foresee(known, answers)
+        assert (chance is None) == (len(verdicts) > 1)
+        assert chance is None or {_read(chance)} == verdicts
+
+
+def _read(chance: float) -> str:
+    return "there" if chance >= SURE else "review" if chance >= GONE else "gone"

@@ -91,8 +91,48 @@ def test_only_a_place_in_doubt_is_looked_at_again(
     def answer(_: list[float]) -> float:
         return again
 
+    def shrug(*_: object) -> None:
+        return None
+
     monkeypatch.setattr("postil.anchor.search.judge_again", answer)
+    monkeypatch.setattr("postil.anchor.search.foresee", shrug)
     search = pair(ROWS, [*ROWS[:5], "value_6 = compute_now(6, 6)", *ROWS[7:]])
     given = (Candidate(Span(6), said, ""), Candidate(Span(9), min(said, 0.4), ""))
     found = search._look_again(given, 5)  # pyright: ignore[reportPrivateUsage]
     assert [each.confidence for each in found] == [now, min(now, 0.4, said)], "none is likelier than the first"
+
+
+@pytest.mark.parametrize(("foreseen", "asked"), [(0, "first"), (1, "first second"), (None, "first second beside")])
+def test_what_makes_no_difference_any_more_is_not_asked(
+    monkeypatch: pytest.MonkeyPatch, foreseen: int | None, asked: str
+) -> None:
+    """How likely a place is may be clear after the first question, or after the second, or after all of them."""
+    search = pair(ROWS, [*ROWS[:5], "value_6 = compute_now(6, 6)", *ROWS[7:]])
+    first, second = (at for _, at in search.rank(5)[:2])
+    names, steps, told_at_last = {first: "first", second: "second"}, [0], list[list[float]]()
+    questions: list[str] = []
+
+    def ask_origins(at: int, row: int) -> list[float]:
+        questions.append(names[at])
+        return [0.5, 0.5, 0.0]
+
+    def ask_beside(row: int, at: int) -> list[float]:
+        questions.append("beside")
+        return [0.5] * 9
+
+    def foresee(told: list[float], answers: tuple[tuple[float, ...], ...]) -> float | None:
+        assert {len(told) + len(answer) for answer in answers} == {28}
+        steps[0] += 1
+        return 0.4 if foreseen == steps[0] - 1 else None
+
+    def judge(told: list[float]) -> float:
+        told_at_last.append(told)
+        return 0.3
+
+    monkeypatch.setattr(search, "_ask_origins", ask_origins)
+    monkeypatch.setattr(search, "_ask_beside", ask_beside)
+    monkeypatch.setattr("postil.anchor.search.foresee", foresee)
+    monkeypatch.setattr("postil.anchor.search.judge_again", judge)
+    assert search._judge_again(5) == (0.3 if foreseen is None else 0.4)  # pyright: ignore[reportPrivateUsage]
+    assert questions == asked.split()
+    assert [len(told) for told in told_at_last] == ([28] if foreseen is None else [])

@@ -9,7 +9,7 @@ from postil.anchor.bare import BareRows, is_bare
 from postil.anchor.candidates import Candidates
 from postil.anchor.counterparts import Counterparts
 from postil.anchor.evidence import Evidence
-from postil.anchor.judge import GONE, SURE, judge_again
+from postil.anchor.judge import BESIDE, GONE, SECOND_AND_BESIDE, SURE, foresee, judge_again
 from postil.anchor.judge import rank as rank_measures
 from postil.anchor.model import MOST_CANDIDATES, SETTLED, Candidate, Ranked, Relocation, Span, State
 from postil.anchor.other_files import OtherFiles
@@ -23,6 +23,7 @@ _GONE_FRAGMENT = 0.03  # of a fragment there is no looking again, so it is gone 
 _BESIDE, _NEAR = 2, 7  # telling rows on each side that are asked where they went, and how far they may be
 _LOOSE, _FAR = 8, 20.0  # rows by which they may be farther away than they were; more than so many is told as so many
 _NOWHERE = 1 << 30
+_NO_SECOND = (-1.0, -1.0, -1.0)
 _DEEPEST = 12  # rows a row is under that are looked for before it; code that is nested deeper is generated
 # The end of a range is taken where it was found when that is at least as likely as not; else the length is kept.
 _LIKELY = 0.5
@@ -64,7 +65,7 @@ class Search:
             if declared >= 0:
                 self.rank(declared)
             for each in [*self.old.ancestors(row)[-_DEEPEST:], self.old.frames[row], row]:
-                if each >= 0 and each not in self._found and not self._take_settled(each):
+                if each >= 0 and each not in self._found and (each == row or not self._take_settled(each)):
                     self._found[each] = self._rank_row(each)
         return self._found[row]
 
@@ -141,11 +142,24 @@ class Search:
         """Returns the candidates; a first one in doubt is surer, or less sure, for what is found out about it."""
         if not candidates or candidates[0].path or not GONE <= candidates[0].confidence < _CERTAIN:
             return candidates
-        told = self.describe(row)
-        if not told:
+        self.rank(row)
+        if self._counterparts.partial or not self._told.get(row):
             return candidates
-        chance = round(judge_again(told), 3)
+        chance = round(self._judge_again(row), 3)
         return (replace(candidates[0], confidence=chance), *_cap(candidates[1:], chance))
+
+    def _judge_again(self, row: int) -> float:
+        """Returns how likely the first candidate of a row is, by what `describe` tells of it.
+
+        What has to be searched for is asked one after the other, and only as long as it may still make a difference.
+        """
+        ranked = self.rank(row)
+        told = [*self._told[row], *self._ask_origins(ranked[0][1], row)]
+        chance = foresee(told, SECOND_AND_BESIDE) if len(ranked) > 1 else None
+        if chance is None:
+            told += self._ask_origins(ranked[1][1], row) if len(ranked) > 1 else _NO_SECOND
+            chance = foresee(told, BESIDE)
+        return judge_again([*told, *self._ask_beside(row, ranked[0][1])]) if chance is None else chance
 
     def describe(self, row: int) -> list[float]:
         """Returns what tells whether the first candidate of a row is right, or the row gone.
@@ -157,7 +171,7 @@ class Search:
         told = self._told.get(row)
         if not told or self._counterparts.partial:
             return []
-        second = self._ask_origins(ranked[1][1], row) if len(ranked) > 1 else [-1.0] * 3
+        second = self._ask_origins(ranked[1][1], row) if len(ranked) > 1 else _NO_SECOND
         at = ranked[0][1]
         return [*told, *self._ask_origins(at, row), *second, *self._ask_beside(row, at)]
 
