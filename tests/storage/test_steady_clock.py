@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -82,6 +84,18 @@ def test_a_clock_100_days_ahead_deletes_nothing_that_a_right_clock_would_keep(
     with state.reading() as records:
         assert [key for key, _ in records.range("keys")] == ["last"]
     state.close()
+
+
+def test_the_clock_is_kept_to_the_millisecond(tmp_path: Path, machine: Machine) -> None:
+    machine.since_boot, machine.wall = 2_000_000.5, 1_800_000_000.25
+    path = tmp_path / "state.db"
+    state = SqliteState(str(path))
+    with state.writing() as changes:
+        changes.put("keys", "week", b"", time.time() + 7 * DAY)
+    state.close()
+    with closing(sqlite3.connect(path)) as database:
+        kept = dict(database.execute("SELECT name, value FROM counters"))
+    assert (kept["clock"], kept["clock boot"], kept["boot"]) == (1_800_000_000_250, 2_000_000_500, 1)
 
 
 def test_a_boot_is_the_same_for_all_processes_and_another_after_a_restart() -> None:
