@@ -383,3 +383,18 @@ def test_a_damaged_key_lets_nobody_in_and_keeps_nobody_from_revoking_others(valu
 def test_a_credential_that_was_cut_off_is_none() -> None:
     sealed = access_keys.seal("glpat-x", "id", SECRET)
     assert [access_keys.unseal(sealed[:length], "id", SECRET) for length in (0, 5, 12, 20)] == [""] * 4
+
+
+def test_a_key_with_an_end_opens_nothing_from_then_on(clock: Clock) -> None:
+    state = MemoryState()
+    short, endless = made(state, "short", days=1), made(state, "endless")
+    keys = AccessKeys(state, lambda: SECRET)
+
+    async def opens(key: str) -> bool:
+        return await keys.identify(key, {}, allowed) is not None
+
+    assert [asyncio.run(opens(key)) for key in (short, endless)] == [True, True]
+    clock.now += 86_399
+    assert asyncio.run(opens(short))
+    clock.now += 1
+    assert [asyncio.run(opens(key)) for key in (short, endless)] == [False, True]

@@ -33,6 +33,12 @@ def test_a_key_is_made_listed_and_revoked_by_the_shell(
     assert key not in run("postil", "key", "list", cwd=repository).stdout
     assert run("postil", "key", "create", "ci", cwd=repository).returncode == 6
     assert run("postil", "key", "create", "../x", cwd=repository).returncode == 2
+    assert run("postil", "key", "create", "x", "--days", "0", cwd=repository).returncode == 2
+    assert run("postil", "key", "create", "guest", "--days", "30", cwd=repository).returncode == 0
+    shown = json.loads(run("postil", "key", "list", "--json", cwd=repository).stdout)
+    assert ["expires" in key for key in shown] == [False, True]
+    assert "until 20" in run("postil", "key", "list", cwd=repository).stdout
+    assert run("postil", "key", "revoke", "guest", cwd=repository).returncode == 0
     assert run("postil", "key", "revoke", "ci", cwd=repository).returncode == 0
     assert run("postil", "key", "revoke", "ci", cwd=repository).returncode == 5
     assert "No writes yet" in run("postil", "audit", cwd=repository).stdout

@@ -46,6 +46,12 @@ class AccessKey(Struct, frozen=True):
     """The GitLab token, sealed."""
     must_sign: bool = False
     """Whether its calls need a signature, also where the server asks for none."""
+    expires: float = 0.0
+    """From when on it opens nothing; 0 where it has no end."""
+
+    def has_ended(self) -> bool:
+        """Returns whether its time is over."""
+        return 0.0 < self.expires <= time.time()
 
 
 class NoSuchKey(NotFound):
@@ -65,12 +71,15 @@ def create(
     gitlab_token: str,
     secret: Callable[[], bytes],
     must_sign: bool = False,
+    days: int = 0,
 ) -> str:
-    """Make a key and answer it: the only time that it is seen."""
+    """Make a key and answer it: the only time that it is seen. Without a number of days it has no end."""
     key_id, secret_part = secrets.token_hex(8), secrets.token_urlsafe(32)
     key = f"postil_{key_id}_{secret_part}"
     sealed = seal(gitlab_token, key_id, secret()) if gitlab_token else b""
-    record = AccessKey(key_id, name, fingerprint(key), time.time(), workspace, read_only, sealed, must_sign)
+    now = time.time()
+    ends = now + days * 86_400 if days else 0.0
+    record = AccessKey(key_id, name, fingerprint(key), now, workspace, read_only, sealed, must_sign, ends)
     with state.writing() as changes:
         if IDS_FORM.fullmatch(name):  # http.operators may name a key by its id: nobody else is called so
             raise KeyExists(f"{name!r} may be the id of another key", advice="Choose another name")
@@ -112,7 +121,7 @@ class AccessKeys:
         if found is None:
             return None
         record = await self._record(found[1])
-        if record is None or not hmac.compare_digest(record.digest, fingerprint(bearer)):
+        if record is None or not hmac.compare_digest(record.digest, fingerprint(bearer)) or record.has_ended():
             return None
         brought = headers.get(b"private-token", b"").strip(b" \t").decode("latin-1")
         credential = brought or (unseal(record.sealed, record.id, self._secret()) if record.sealed else "")

@@ -57,6 +57,9 @@ def run_call(composed: Composition, words: list[str], program: str, options: Glo
     return show(result, composed.settings, as_json=common.as_json)
 
 
+MOST_DAYS = 3_650
+
+
 def run_key(composed: Composition, words: list[str], program: str, options: Globals) -> int:
     """Make, list and revoke access keys."""
     from postil import secret
@@ -75,6 +78,7 @@ def run_key(composed: Composition, words: list[str], program: str, options: Glob
     )
     parser.add_argument("--gitlab-token-file", metavar="FILE", help="the GitLab token to use for it; - reads stdin")
     parser.add_argument("--require-signature", action="store_true", help="takes signed calls only (X-MCP-Signature)")
+    parser.add_argument("--days", type=int, help="ends by itself after so many days; without, it has no end")
     parsed, common = parser.read(words[1:])
     as_json, verb, name = common.as_json, parsed["VERB"], parsed["NAME"]
     state = composed.state_database()
@@ -92,6 +96,11 @@ def run_key(composed: Composition, words: list[str], program: str, options: Glob
         raise Usage("A key needs a name of letters, digits and . _ @ -", advice=f"{program} key {verb} NAME")
     if options.flags.get("read_only") or composed.settings.read_only:
         raise Usage("Read-only: keys are neither made nor revoked", advice="Leave out --read-only")
+    if parsed["days"] is not None and not 1 <= parsed["days"] <= MOST_DAYS:
+        raise Usage(
+            f"A key lives 1 to {MOST_DAYS:,} days, not {parsed['days']}",
+            advice="Leave --days out for one without an end",
+        )
     if verb == "revoke":
         record = access_keys.revoke(state, name)
         return show({"revoked": record.name}, composed.settings, as_json=as_json)
@@ -103,6 +112,7 @@ def run_key(composed: Composition, words: list[str], program: str, options: Glob
         gitlab_token=read_token(parsed["gitlab_token_file"] or ""),
         secret=lambda: secret.subkey(secret.load(composed.settings), "stored-credentials"),
         must_sign=parsed["require_signature"],
+        days=parsed["days"] or 0,
     )
     if parsed["require_signature"] and not composed.settings.security.signing_key_files:
         sys.stderr.write("No secret is named in security.signing_key_files: until one is, this key opens nothing\n")
@@ -170,7 +180,10 @@ def _shown(key: AccessKey) -> dict[str, object]:
     may = [word for word, given in (("workspace", key.workspace), ("GitLab token", bool(key.sealed))) if given]
     when = _utc(key.created)
     only = [word for word, given in (("read only", key.read_only), ("signed only", key.must_sign)) if given]
-    return {"name": key.name, "id": key.id, "created": when, "may": [*may, *only]}
+    ends = {"expires": _utc(key.expires)} if key.expires else {}
+    if ends:
+        only.append(f"{'ended' if key.has_ended() else 'until'} {call.current().tell_moment(ends['expires'])}")
+    return {"name": key.name, "id": key.id, "created": when, "may": [*may, *only], **ends}
 
 
 def read_token(path: str) -> str:
