@@ -11,7 +11,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from postil.comments.failures import PatternRefused
-from postil.comments.search.regex import Linear, NotAPattern, compile_linear, spans
+from postil.comments.search.regex import Linear, Meter, NotAPattern, compile_linear, search_one, spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -89,10 +89,12 @@ class Pattern:
         # Inside a text of several lines `^` and `$` mean another thing than in a run of texts.
         self._anchored = not self._plain and any(edge in query for edge in ("^", "$", r"\A", r"\z"))
         self._one = _compile(query, "(?:%s)", literal=self._plain)
+        self._meter = Meter(query)
+        self._has_match = search_one(self._one, self._meter)
 
     def matches(self, text: bytes) -> bool:
         """Whether one text has a match."""
-        return self._one.search(text) is not None
+        return self._has_match(text)
 
     @property
     def letters(self) -> bytes:
@@ -120,7 +122,7 @@ class Pattern:
         A match that touches the edge of a text took the newline there for its own: that text is asked by itself, and so
         is one of several lines when the pattern speaks of edges.
         """
-        first, anchored = spans(self._over_lines()), self._anchored
+        first, anchored = spans(self._over_lines(), self._meter, END), self._anchored
         found: list[int] = []
         at = 0
         while True:
@@ -161,7 +163,7 @@ class Pattern:
         found: set[int] = set()
         for word in self._query.split("|"):
             piece = max(_FOLDED.split(word), key=len)
-            first, at, seen = spans(_compile(piece, "", literal=True)), 0, 0
+            first, at, seen = spans(_compile(piece, "", literal=True), self._meter, END), 0, 0
             while (start := first(run, at)[0]) >= 0:
                 at, seen = run.find(END, start), seen + 1
                 if at in found or piece == word or self.matches(run[run.rfind(END, 0, start) + 2 : at - 1]):
@@ -172,7 +174,7 @@ class Pattern:
 
     def _ends_of_many(self, run: Bytes, known: Sequence[int], at: int) -> list[int]:
         """Returns the rest where most texts match: texts in a row that all match are one match."""
-        first = spans(_compile(self._query, "(?s:(?:.*?(?:(?-s)%s).*\\C)+)"))
+        first = spans(_compile(self._query, "(?s:(?:.*?(?:(?-s)%s).*\\C)+)"), self._meter, END)
         found: list[int] = []
         while True:
             start, at = first(run, at)
