@@ -65,17 +65,26 @@ class _Checked:
         self._sizes: dict[str, tuple[int, int, int]] = {}
         """Events, commits and events of a later version, of the longest that is here of each writer's log."""
         self.latest: dict[str, tuple[Event, str]] = {}
-        for tip in self.found:
-            with open_objects(root) as git:  # a new conversation each: one damaged log must not end the others'
+        left = iter(self.found)
+        while self._check_some(root, left):
+            pass
+        self.logs = len({tip.replica for tip in self.found})
+        self.events, self.commits, self.later = (sum(size[i] for size in self._sizes.values()) for i in range(3))
+
+    def _check_some(self, root: str, left: Iterator[Tip]) -> bool:
+        """Check logs until one is damaged, which may end the conversation. Returns whether there may be more."""
+        with open_objects(root) as git:
+            for tip in left:
                 try:
                     self._add(tip, _check_log(git, tip))
                 except LogTooNew as fault:
                     self.problems.append(f"{tip.ref}: {fault.message}")
+                    return True
                 except LogDamaged as fault:
                     self.problems.append(f"{tip.ref}: {fault.message}")
                     self.damaged.append(tip)
-        self.logs = len({tip.replica for tip in self.found})
-        self.events, self.commits, self.later = (sum(size[i] for size in self._sizes.values()) for i in range(3))
+                    return True
+        return False
 
     def warnings(self) -> list[str]:
         """Returns what somebody wrote that is not believed."""
