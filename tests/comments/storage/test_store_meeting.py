@@ -88,3 +88,65 @@ def test_a_comment_file_with_keys_of_others_stays_when_its_last_comment_goes(com
     path.write_text(json.dumps({**read(comments), "settings": {"colour": "red"}}), "utf-8")
     comments.delete("a.py", only)
     assert read(comments)["settings"] == {"colour": "red"}
+
+
+# git, which looks at a file, and replaces it a moment later
+
+
+class Checkout:
+    """A git that had looked at the comment file before it was written, and puts the commit's in its place."""
+
+    def __init__(self, comments: Comments, committed: bytes | None, *, slow: bool = False) -> None:
+        self._path = Path(comments.tree.root, "a.py.comments")
+        self._lock = Path(comments.tree.git_dir, "index.lock")
+        self._committed, self._slow, self.times = committed, slow, 0
+        self._write, self._sleep = store_module.atomic_write, store_module.time.sleep
+
+    def write(self, root: str, inside: RelativePath, content: bytes, check: Any = None) -> None:
+        if self.times == 0:
+            self._lock.touch()
+        self._write(root, inside, content, check)
+        if self.times == 0 and not self._slow:
+            self.finish()
+
+    def sleep(self, seconds: float) -> None:
+        if self._slow and self.times == 0:
+            self.finish()
+        self._sleep(seconds)
+
+    def finish(self) -> None:
+        self.times += 1
+        self._path.unlink()
+        if self._committed is not None:
+            self._path.write_bytes(self._committed)
+        index = self._lock.with_name("index")
+        self._lock.write_bytes(index.read_bytes() if index.exists() else b"")
+        self._lock.rename(index)
+
+
+@pytest.mark.parametrize("slow", [False, True])
+@pytest.mark.parametrize("kept", ["the same", "an older one", "none"])
+def test_a_checkout_in_the_same_instant_takes_nothing_that_was_acknowledged(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch, kept: str, slow: bool
+) -> None:
+    """Two of 459 comments were nowhere: git looks at a file before it replaces it."""
+    comments.add("a.py", 1, "first", "NOTE")
+    path = Path(comments.tree.root, "a.py.comments")
+    older = path.read_bytes()
+    comments.add("a.py", 2, "second", "NOTE")
+    committed = {"the same": path.read_bytes(), "an older one": older, "none": None}[kept]
+    git = Checkout(comments, committed, slow=slow)
+    monkeypatch.setattr(store_module, "atomic_write", git.write)
+    monkeypatch.setattr(store_module.time, "sleep", git.sleep)
+    comments.add("a.py", 3, "third", "NOTE")
+    assert git.times == 1
+    assert "third" in [each["text"] for each in read(comments)["comments"]]
+
+
+def test_a_lock_of_a_git_that_commits_is_not_waited_for_long(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "CHECKOUT", 0.01)
+    Path(comments.tree.git_dir, "index.lock").touch()
+    comments.add("a.py", 1, "first", "NOTE")
+    assert [each["text"] for each in read(comments)["comments"]] == ["first"]

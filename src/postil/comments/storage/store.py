@@ -38,6 +38,8 @@ A_MOMENT = 0.002
 HALF_WRITTEN = 0.2
 """Seconds for which a sidecar that cannot be understood is read again."""
 A_WHILE = 0.01
+CHECKOUT = 1.0
+"""Seconds for which a git that changes the work tree is waited for; one that commits may hold its lock for long."""
 LARGEST_EMPTY = 700
 """Bytes of a sidecar in which there may be no comment; a larger one need not be looked at."""
 STILL_NEW = 5.0
@@ -55,6 +57,7 @@ def sidecar_path(path: str) -> RelativePath:
 
 
 _NOTHING = (0, 0, 0, 0)
+_NO_INDEX = (0, 0, 0)
 
 
 class _Met(Exception):
@@ -223,8 +226,10 @@ class Store:
             self._last.keep(sidecar, None)
             try:
                 markers = sidecar.add_all([each.addition for each in theirs])
-                content = sidecar.text()
+                content, index = sidecar.text(), self._look_at_index()
                 atomic_write(self.tree.root, sidecar_path(path), content, lambda mine=ours: self._meet(path, mine))
+                if not self._stays(path, content, index):
+                    return
             except (Failure, _Met):
                 return  # it is theirs to fail: each of them tries by itself
             self._last.keep(sidecar, content)
@@ -325,11 +330,36 @@ class Store:
                     self._meet(path, seen)
                     remove_file(self.tree.root, name)
                     return None
+                index = self._look_at_index()
                 atomic_write(self.tree.root, name, content, lambda seen=seen: self._meet(path, seen))
-                return content if content is own else None
+                if self._stays(path, content, index):
+                    return content if content is own else None
+                seen = None
             except _Met:
                 seen = None
         raise SidecarDamaged(path, "another program writes it all the time")
+
+    def _look_at_index(self) -> tuple[int, int, int] | None:
+        """Returns what changes when git has changed the work tree; None while it does."""
+        if not self.tree.git_dir:
+            return _NO_INDEX
+        if os.path.exists(os.path.join(self.tree.git_dir, "index.lock")):
+            return None
+        try:
+            seen = os.stat(os.path.join(self.tree.git_dir, "index"))
+        except OSError:
+            return _NO_INDEX
+        return (seen.st_ino, seen.st_size, seen.st_mtime_ns)
+
+    def _stays(self, path: RelativePath, content: bytes, index: tuple[int, int, int] | None) -> bool:
+        """Whether a file is what was just written. A checkout that had looked at it before may replace it meanwhile."""
+        now = self._look_at_index()
+        if now is not None and now == index:
+            return True
+        until = time.monotonic() + CHECKOUT
+        while self._look_at_index() is None and time.monotonic() < until:
+            time.sleep(A_WHILE)
+        return self.read_bytes(path) == content
 
     def _merge(self, path: RelativePath, base: bytes | None, ours: bytes, theirs: bytes | None) -> bytes:
         from postil.comments.sidecar.merge import merge_sidecars  # only where two programs met
