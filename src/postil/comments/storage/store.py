@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar, cast
 
 from postil.comments.clock import new_id, now
@@ -20,6 +21,7 @@ from postil.comments.model import Addition
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import LineTexts, Sidecar, is_emptied
 from postil.comments.source_tree import SourceTree
+from postil.comments.storage.checkouts import has_stayed, look_at_index
 from postil.comments.storage.group_commit import ClaimedAdd, PendingAdd, claim_pending
 from postil.comments.storage.last_written import LastWritten
 from postil.comments.storage.write_log import WriteLog
@@ -38,8 +40,6 @@ A_MOMENT = 0.002
 HALF_WRITTEN = 0.2
 """Seconds for which a sidecar that cannot be understood is read again."""
 A_WHILE = 0.01
-CHECKOUT = 1.0
-"""Seconds for which a git that changes the work tree is waited for; one that commits may hold its lock for long."""
 LARGEST_EMPTY = 700
 """Bytes of a sidecar in which there may be no comment; a larger one need not be looked at."""
 STILL_NEW = 5.0
@@ -57,7 +57,6 @@ def sidecar_path(path: str) -> RelativePath:
 
 
 _NOTHING = (0, 0, 0, 0)
-_NO_INDEX = (0, 0, 0)
 
 
 class _Met(Exception):
@@ -226,9 +225,9 @@ class Store:
             self._last.keep(sidecar, None)
             try:
                 markers = sidecar.add_all([each.addition for each in theirs])
-                content, index = sidecar.text(), self._look_at_index()
+                content, index = sidecar.text(), look_at_index(self.tree.git_dir)
                 atomic_write(self.tree.root, sidecar_path(path), content, lambda mine=ours: self._meet(path, mine))
-                if not self._stays(path, content, index):
+                if not has_stayed(self.tree.git_dir, index, content, partial(self.read_bytes, path)):
                     return
             except (Failure, _Met):
                 return  # it is theirs to fail: each of them tries by itself
@@ -330,36 +329,14 @@ class Store:
                     self._meet(path, seen)
                     remove_file(self.tree.root, name)
                     return None
-                index = self._look_at_index()
+                index = look_at_index(self.tree.git_dir)
                 atomic_write(self.tree.root, name, content, lambda seen=seen: self._meet(path, seen))
-                if self._stays(path, content, index):
+                if has_stayed(self.tree.git_dir, index, content, partial(self.read_bytes, path)):
                     return content if content is own else None
                 seen = None
             except _Met:
                 seen = None
         raise SidecarDamaged(path, "another program writes it all the time")
-
-    def _look_at_index(self) -> tuple[int, int, int] | None:
-        """Returns what changes when git has changed the work tree; None while it does."""
-        if not self.tree.git_dir:
-            return _NO_INDEX
-        if os.path.exists(os.path.join(self.tree.git_dir, "index.lock")):
-            return None
-        try:
-            seen = os.stat(os.path.join(self.tree.git_dir, "index"))
-        except OSError:
-            return _NO_INDEX
-        return (seen.st_ino, seen.st_size, seen.st_mtime_ns)
-
-    def _stays(self, path: RelativePath, content: bytes, index: tuple[int, int, int] | None) -> bool:
-        """Whether a file is what was just written. A checkout that had looked at it before may replace it meanwhile."""
-        now = self._look_at_index()
-        if now is not None and now == index:
-            return True
-        until = time.monotonic() + CHECKOUT
-        while self._look_at_index() is None and time.monotonic() < until:
-            time.sleep(A_WHILE)
-        return self.read_bytes(path) == content
 
     def _merge(self, path: RelativePath, base: bytes | None, ours: bytes, theirs: bytes | None) -> bytes:
         from postil.comments.sidecar.merge import merge_sidecars  # only where two programs met
