@@ -26,7 +26,7 @@ from postil.tracker.events import (
 )
 from postil.tracker.failures import AmbiguousId, DependencyCycle, InvalidParams, NoSuchEntity
 from postil.tracker.index.pages import LARGEST_LIMIT, Page, count_issues, find_by_prefix, read_page
-from postil.tracker.index.tables import find_short_ids
+from postil.tracker.index.tables import Row, find_assignees, find_short_ids
 from postil.tracker.model import Entity
 from postil.tracker.operations.answers import Item, Shown, ShownLink, make_item, show_entity
 from postil.tracker.query.tree import QueryFault
@@ -223,6 +223,12 @@ class Issues:
         index = self.store.index
         with index.lock:
             return find_short_ids(index.db, ids)
+
+    def list_assignees(self, rows: Sequence[Row]) -> dict[int, str]:
+        """Returns the people of each row that has any, by its number."""
+        index = self.store.index
+        with index.lock:
+            return find_assignees(index.db, rows)
 
     def make_items(self, page: Page) -> list[Item]:
         """Returns a page's rows as the contract's items."""

@@ -42,17 +42,30 @@ def rows_of(repository: Path, *titles: str) -> list[Row]:
 def test_a_table_fits_the_terminal_and_wide_letters_stay_in_their_column(repository: Path):
     rows = rows_of(repository, "a" * 200, "日本語の題名 " * 10, "short")
     now = datetime.datetime.now(datetime.UTC)
-    text = draw_list(rows, Drawing(DEFAULT_COLUMNS, "table", 72, False, now), None, {}, {})
+    text = draw_list(rows, Drawing(DEFAULT_COLUMNS, "table", 72, False, now), None, {}, {}, {})
     assert [measure(line) for line in text.split("\n") if measure(line) > 72] == []
     at = {measure(line[: line.index("open")]) for line in text.split("\n")[1:]}
     assert len(at) == 1
     assert "just now" in text
 
 
+def test_the_people_of_an_issue_have_a_column(repository: Path):
+    tools = Tracker(repository).tools
+    tools.create("One", assignees=("bob", "ann"))
+    tools.create("Two")
+    asked = ("list", "issue", "--columns", "title,assignees", "--sort", "title", "--format", "raw")
+    quick, slow = said(repository, *asked), said(repository, "--repo", str(repository), *asked)
+    assert quick == slow == "One\tann,bob\nTwo\t\n"
+    assert "ann,bob" in said(repository, "list", "issue", "--long")
+    refused = run(repository, *asked, "--as-of", "2999-01-01")
+    assert (refused.returncode, "show ID --as-of" in refused.stderr) == (2, True)
+    assert "ann" not in said(repository, "list", "issue", "--long", "--as-of", "2999-01-01")
+
+
 def test_colours_are_there_only_where_they_may_be(repository: Path):
     rows = rows_of(repository, "One")
-    plain = draw_list(rows, Drawing(DEFAULT_COLUMNS, "table"), None, {}, {})
-    colored = draw_list(rows, Drawing(DEFAULT_COLUMNS, "table", 0, True), None, {}, {})
+    plain = draw_list(rows, Drawing(DEFAULT_COLUMNS, "table"), None, {}, {}, {})
+    colored = draw_list(rows, Drawing(DEFAULT_COLUMNS, "table", 0, True), None, {}, {}, {})
     assert paint(colored, False) == plain
     assert "\x1b[32m" in paint(colored, True)
     assert "\x1b" not in run(repository, "list", "issue").stdout

@@ -44,7 +44,6 @@ _MOST_NAMES = 64
 Names = tuple[str, ...]
 
 _stamp: Callable[[Event], tuple[str, str, str, int, str]] = attrgetter("ent", "id", "r", "n", "ts")
-"""At once: of events of many kinds each attribute is looked for anew."""
 
 
 class RareValues:
@@ -199,7 +198,16 @@ class BulkFold:
         # Once an event, so the usual case is written out here: the same writer goes on, and mostly comments.
         known = self.entities.get
         for l, event, place in events:  # noqa: E741 - as events have it
-            entity, id_, r, n, ts = _stamp(event)
+            # For each kind by itself: Python finds the attributes of one class where it found them before.
+            kind = type(event)
+            if kind is Commented:  # noqa: SIM114
+                entity, id_, r, n, ts = event.ent, event.id, event.r, event.n, event.ts
+            elif kind is Labelled:  # noqa: SIM114
+                entity, id_, r, n, ts = event.ent, event.id, event.r, event.n, event.ts
+            elif kind is Set:
+                entity, id_, r, n, ts = event.ent, event.id, event.r, event.n, event.ts
+            else:
+                entity, id_, r, n, ts = _stamp(event)
             builder = known(entity)
             if builder is None:
                 builder = self.entities[entity] = RowBuilder()
@@ -223,7 +231,7 @@ class BulkFold:
             builder.n, builder.l, builder.ts = n, l, ts
             if type(event) is Commented:
                 comment = event.c[-_END:]
-                builder.ids = ids + name + comment
+                builder.ids = f"{ids}{name}{comment}"
                 builder.comments += 1
                 if comment in ids or len(ids) > _MOST:
                     builder.l = MAX_CLOCK
@@ -239,12 +247,18 @@ class BulkFold:
             else:
                 self._change(builder, event)
 
+    def leave_odd_names(self) -> None:
+        """Leave what cannot be an entity's name to the fold; to be called once, when all events have come."""
+        names = "\n".join(self.entities)
+        # All at once: nearly always there is none.
+        plain = names.count("\n") == len(self.entities) - 1 and "\n-" not in names
+        if not (plain and is_entity_id(names.replace("\n", ""))):
+            for name, builder in self.entities.items():
+                if not is_entity_id(name):
+                    builder.give_up_on()
+
     def _begin(self, builder: RowBuilder, event: Event) -> None:
-        if (
-            type(event) is not Created
-            or len(event.labels) + len(event.assignees) > _MOST_NAMES
-            or not is_entity_id(event.ent)
-        ):
+        if type(event) is not Created or len(event.labels) + len(event.assignees) > _MOST_NAMES:
             builder.give_up_on()
             return
         birth = (event.kind, event.a, builder.r)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import count
+from itertools import chain, count, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -41,12 +41,14 @@ if TYPE_CHECKING:
     import sqlite3
 
 _FEW = 64
-_INSERT_USUAL = (
+_USUAL = (
     "INSERT INTO ent(n, id, kind, title, status, labels, author, created_l, created_r, created_ts, updated_l,"
-    " updated_r, updated_ts, comments, milestone, due, claim_who, claim_until, conflicts, priority, type)"
-    f" VALUES ({', '.join('?' * 14)}, '', '', '', '', 0, {NO_PRIORITY}, '')"
+    " updated_r, updated_ts, comments, milestone, due, claim_who, claim_until, conflicts, priority, type) VALUES "
 )
+_USUAL_ROW = f"({', '.join('?' * 14)}, '', '', '', '', 0, {NO_PRIORITY}, '')"
 """A row of which all that is rare is empty; `RareValues` says so too."""
+_TOGETHER = 40
+"""Rows of a statement: each step of SQLite costs, whatever it inserts."""
 ReadLines = Callable[[Sequence[str]], Iterator[tuple[str, bytes]]]
 """Reads the stored lines of these entities (`entity_lines.py`)."""
 
@@ -58,13 +60,12 @@ def write_build(
 
     Returns the highest clock seen that is not beyond `most`.
     """
+    bulk.leave_odd_names()
     builder = bulk.entities
     kin = _Related(most)
-    db.executemany(
-        "INSERT INTO log(n, id, places) VALUES (?, ?, ?)",
-        zip(count(1), builder, map(attrgetter("places"), builder.values())),
-    )
-    db.executemany(_INSERT_USUAL, kin.usual_rows(builder))
+    places = zip(count(1), builder, map(attrgetter("places"), builder.values()))
+    _insert_together(db, "INSERT INTO log(n, id, places) VALUES ", "(?, ?, ?)", places)
+    _insert_together(db, _USUAL, _USUAL_ROW, kin.usual_rows(builder))
     db.executemany(INSERT_ENT, kin.rows)
     kin.write(db)
     create_tables(db, INDEXES)
@@ -76,6 +77,22 @@ def write_build(
     db.execute("DELETE FROM log WHERE id = ?", (LOG_ENTITY,))
     note_writers(db, kin.numbers)
     return kin.clock
+
+
+def _insert_together(db: sqlite3.Connection, insert: str, row: str, rows: Iterable[SqlRow]) -> None:
+    """Insert rows, many in a statement."""
+    width = row.count("?")
+    values = chain.from_iterable(rows)
+    left: SqlRow = ()
+
+    def take_groups() -> Iterator[SqlRow]:
+        nonlocal left
+        while len(some := tuple(islice(values, width * _TOGETHER))) == width * _TOGETHER:
+            yield some
+        left = some
+
+    db.executemany(insert + ", ".join([row] * _TOGETHER), take_groups())
+    db.executemany(insert + row, (left[at : at + width] for at in range(0, len(left), width)))
 
 
 class _Related:

@@ -44,7 +44,7 @@ CREATE TABLE words(n INTEGER PRIMARY KEY, text TEXT);
 INDEXES = """
 CREATE UNIQUE INDEX log_id ON log(id);
 CREATE INDEX ent_recent ON ent(kind, updated_l, status);
-CREATE INDEX ent_status ON ent(kind, status, updated_l);
+CREATE INDEX ent_status ON ent(kind, status, updated_l) WHERE status <> 'closed';
 CREATE INDEX ent_milestone ON ent(milestone, kind, status) WHERE milestone <> '';
 CREATE INDEX link_target ON link(target, type);
 CREATE INDEX history_gen ON history(gen, n);
@@ -106,6 +106,16 @@ def read_meta(db: sqlite3.Connection, key: str) -> int | str | None:
 def write_meta(db: sqlite3.Connection, key: str, value: int | str) -> None:
     """Note something about the index itself."""
     db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+
+def find_assignees(db: sqlite3.Connection, rows: Iterable[Row]) -> dict[int, str]:
+    """Returns the people of each row that has any, by its number."""
+    numbers = [row.n for row in rows]
+    sql = f"SELECT n, name FROM assignee WHERE n IN ({', '.join('?' * len(numbers))}) ORDER BY name"
+    found: dict[int, str] = {}
+    for n, name in db.execute(sql, numbers):
+        found[n] = f"{found[n]},{name}" if n in found else name
+    return found
 
 
 def find_short_ids(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, str]:

@@ -108,14 +108,19 @@ class ContractTools:
             known = find_saved(issues.store.repository.common_dir, saved)
             entity = "milestone" if known.entity == "milestone" else "issue"
             asked, sort, all = known.filter, sort or known.sort, all or known.include_closed
+        people: dict[int, str] = {}
         if as_of is not None:
             from postil.tracker.index.as_of import read_past_page  # only who looks back pays for it
 
+            if columns and "assignees" in names:
+                raise InvalidParams("The people of a past day are not listed", advice="`show ID --as-of DAY` has them")
+            names = tuple(name for name in names if name != "assignees")
             issues.refresh()
             me = issues.name_writer
             page = read_past_page(issues.store, full_kind(entity), asked, sort or (), limit, all, label, as_of, me)
         else:
             page = issues.list_page(full_kind(entity), asked, sort or (), limit, cursor, all, label)
+            people = issues.list_assignees(page.rows) if "assignees" in names else people
         sql = "SELECT id, title FROM ent WHERE kind = 'milestone'"
         titles = dict(issues.store.index.query(sql)) if "milestone" in names else {}
         return Listing(
@@ -125,6 +130,7 @@ class ContractTools:
             lambda: self._read_details(page, long),
             titles,
             issues.shorten(row.id for row in page.rows),
+            people,
             *([] if page.rows or cursor else [_say_nothing(issues)]),
         )
 

@@ -49,16 +49,23 @@ class QueryContext(NamedTuple):
     """The names that the one who asks goes by, the author's of new events first."""
 
 
-def compile_condition(node: Node, around: QueryContext) -> Condition:
-    """Returns the condition that holds for exactly the entities the tree asks for."""
+def compile_condition(node: Node, around: QueryContext, whole: bool = True) -> Condition:
+    """Returns the condition that holds for exactly the entities the tree asks for; a part of it is not `whole`."""
     if isinstance(node, Not):
-        inner = compile_condition(node.item, around)
+        inner = compile_condition(node.item, around, False)
         return inner._replace(sql=f"NOT ({inner.sql})")
     if isinstance(node, All):
-        return _join([compile_condition(item, around) for item in node.items], " AND ") if node.items else _EVERYTHING
+        parts = [compile_condition(item, around, whole) for item in node.items]
+        if whole and any(_asks_for_status(item) for item in node.items):
+            parts.append(Condition("status <> 'closed'"))  # it follows already; said so, SQLite uses `ent_status`
+        return _join(parts, " AND ") if parts else _EVERYTHING
     if isinstance(node, Any):
-        return _join([compile_condition(item, around) for item in node.items], " OR ")
+        return _join([compile_condition(item, around, False) for item in node.items], " OR ")
     return _compile_comparison(node, around)
+
+
+def _asks_for_status(node: Node) -> bool:
+    return isinstance(node, Compare) and (node.field, node.op) == ("status", "=") and node.values[0] != "closed"
 
 
 def restrict(tree: Node, kind: str | None, include_closed: bool) -> Node:
@@ -82,7 +89,7 @@ def find_milestones(db: sqlite3.Connection, name: str) -> list[str]:
 
 def has_status(db: sqlite3.Connection, status: str) -> bool:
     """Returns whether any entity has this status."""
-    sql = "SELECT 1 FROM ent WHERE kind IN ('issue', 'milestone') AND status = ? LIMIT 1"
+    sql = "SELECT 1 FROM ent WHERE kind IN ('issue', 'milestone') AND status = ? AND status <> 'closed' LIMIT 1"
     return db.execute(sql, (status,)).fetchone() is not None
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     "id", "title", "status", "labels", "comments", "updated", "milestone", "due", "author", "claimed",
-    "priority", "type",
+    "priority", "type", "assignees",
 )  # fmt: skip
 DEFAULT_COLUMNS = ("id", "title", "status", "labels", "comments", "updated")
 
@@ -41,10 +41,14 @@ def draw_list(
     next_cursor: str | None,
     milestones: Mapping[str, str],
     short: Mapping[str, str],
+    people: Mapping[int, str],
     nothing: str = "Nothing matches",
 ) -> str:
-    """Returns a page as a table, or as raw lines with tabs. `short` has the beginnings that name each entity."""
-    drawn = list(_draw_cells(rows, how, milestones, short))
+    """Returns a page as a table, or as raw lines with tabs.
+
+    `short` has the beginnings that name each entity, `people` whom a row is assigned to, by its number.
+    """
+    drawn = list(_draw_cells(rows, how, milestones, short, people))
     cells = [[row_cells[name] for name in how.columns] for row_cells in drawn]
     if how.style == "raw":
         return "\n".join("\t".join(line) for line in cells)
@@ -71,7 +75,11 @@ def _color(text: str, rows: Sequence[Row]) -> str:
 
 
 def _draw_cells(
-    rows: Sequence[Row], how: Drawing, milestones: Mapping[str, str], short: Mapping[str, str]
+    rows: Sequence[Row],
+    how: Drawing,
+    milestones: Mapping[str, str],
+    short: Mapping[str, str],
+    people: Mapping[int, str],
 ) -> Iterator[dict[str, str]]:
     """Yields the cells of each row by column; short forms unless they are raw."""
     full = how.style == "raw"
@@ -90,4 +98,5 @@ def _draw_cells(
             "claimed": flatten(row.claim_who),
             "priority": PRIORITIES[row.priority] if row.priority < NO_PRIORITY else "",
             "type": flatten(row.type),
+            "assignees": flatten(people.get(row.n, "")),
         }

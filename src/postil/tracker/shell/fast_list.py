@@ -16,7 +16,7 @@ from functools import partial
 
 from postil.core.limits import REFS
 from postil.tracker.index.db_files import find_current, open_database
-from postil.tracker.index.tables import COLUMNS, Row, find_short_ids
+from postil.tracker.index.tables import COLUMNS, Row, find_assignees, find_short_ids
 from postil.tracker.log.refs import parse_log_ref, walk_ref_files
 from postil.tracker.query.order import Cursor, build_select, hash_question, parse_order, write_cursor
 from postil.tracker.query.parse import parse
@@ -77,11 +77,12 @@ def fast_list(kind: str | None, words: Sequence[str], cwd: str, width: int = 0, 
             titles = dict(db.execute("SELECT id, title FROM ent WHERE kind = 'milestone'").fetchall())
         found = [Row(*row[width_:]) for row in rows[:limit]]
         short = find_short_ids(db, [row.id for row in found])
+        people = find_assignees(db, found) if "assignees" in columns else {}
         db.close()
     except (QueryFault, sqlite3.Error, KeyError):
         return None
     how = Drawing(columns, style, width, colors, now if width else None)
-    text = draw_list(found, how, following, titles, short)
+    text = draw_list(found, how, following, titles, short, people)
     return None if sys.stdout.isatty() and text.count("\n") > 20 else text
 
 

@@ -61,6 +61,7 @@ class Listing(Answer, frozen=True):
     read_details: Callable[[], ListedDetails]
     milestones: Mapping[str, str]
     short: Mapping[str, str]
+    people: Mapping[int, str]
     nothing: str = "Nothing matches"
 
     def plain(self) -> ListedDetails:
@@ -71,7 +72,8 @@ class Listing(Answer, frozen=True):
         """The table, or what `--format` asked for."""
         if self.how.style == "json":
             return msgspec.json.encode(self.plain()).decode("utf-8")
-        return draw_list(self.rows, self.how, self.next_cursor, self.milestones, self.short, self.nothing)
+        names = self.milestones, self.short, self.people
+        return draw_list(self.rows, self.how, self.next_cursor, *names, self.nothing)
 
 
 def make_details(row: Row, item: Item, entity: Entity | None, comments: list[ShownComment]) -> Details:
