@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _MOST = 16384
 """Letters remembered of the ids of an entity's events and comments; beyond that the fold does it better."""
-_END = 6
+_END = slice(-6, None)
 """Letters remembered of each, the last: two that end alike, hardly ever without being one, are left to the fold."""
 _MOST_CHANGES = 4096
 """Changes of labels remembered."""
@@ -196,29 +196,34 @@ class BulkFold:
     def take(self, events: Iterable[tuple[int, Event, str]]) -> None:
         """Let events have their effect; with each comes its clock, and the mark of the segment it is in, or nothing."""
         # Once an event, so the usual case is written out here: the same writer goes on, and mostly comments.
-        known = self.entities.get
+        known, end = self.entities.get, _END
         for l, event, place in events:  # noqa: E741 - as events have it
             # For each kind by itself: Python finds the attributes of one class where it found them before.
+            # Two and three at a time, for which it makes no tuple.
             kind = type(event)
             if kind is Commented:  # noqa: SIM114
-                entity, id_, r, n, ts = event.ent, event.id, event.r, event.n, event.ts
+                entity, id_ = event.ent, event.id
+                r, n, ts = event.r, event.n, event.ts
             elif kind is Labelled:  # noqa: SIM114
-                entity, id_, r, n, ts = event.ent, event.id, event.r, event.n, event.ts
+                entity, id_ = event.ent, event.id
+                r, n, ts = event.r, event.n, event.ts
             elif kind is Set:
-                entity, id_, r, n, ts = event.ent, event.id, event.r, event.n, event.ts
+                entity, id_ = event.ent, event.id
+                r, n, ts = event.r, event.n, event.ts
             else:
                 entity, id_, r, n, ts = _stamp(event)
             builder = known(entity)
             if builder is None:
                 builder = self.entities[entity] = RowBuilder()
                 builder.r, builder.n, builder.l, builder.ts, builder.places = r, n, l, ts, place
-                builder.ids = id_[-_END:]
+                builder.ids = id_[end]
                 builder.other = builder.seen = builder.rare = None
                 self._begin(builder, event)
                 continue
-            if place is not builder.places and place not in builder.places:
-                builder.places += place
-            ids, name = builder.ids, id_[-_END:]
+            places = builder.places
+            if place is not places and place not in places:
+                builder.places = places + place
+            ids, name = builder.ids, id_[end]
             if (
                 l <= builder.l
                 or name in ids
@@ -230,7 +235,7 @@ class BulkFold:
                 continue
             builder.n, builder.l, builder.ts = n, l, ts
             if type(event) is Commented:
-                comment = event.c[-_END:]
+                comment = event.c[end]
                 builder.ids = f"{ids}{name}{comment}"
                 builder.comments += 1
                 if comment in ids or len(ids) > _MOST:

@@ -19,6 +19,7 @@ from postil.tracker.log.format import LogCommit, LogDamaged, Objects, Segment, o
 
 _clock = attrgetter("l")
 _first = itemgetter(0)
+_last = attrgetter("last")
 
 
 class LogSource:
@@ -36,6 +37,10 @@ class LogSource:
         self.decoded = 0
         """How many bytes of them are events already."""
         self.events: Sequence[Event] = ()
+        self.clocks: Sequence[int] = ()
+        """Theirs, looked up once."""
+        self.last = 0
+        """The last of them."""
         self.at = 0
         self.count = 0
         """How many events were read."""
@@ -61,12 +66,12 @@ def merge_in_order(root: str, sources: Sequence[LogSource], held: Callable[[str,
         waiting: list[LogSource] = [source for source in sources if _advance(talk, source, held)]
         while waiting:
             # Events up to this clock are final: every log has been read past it.
-            first: LogSource = min(waiting, key=lambda source: source.events[-1].l)
-            bound = first.events[-1].l
+            first: LogSource = min(waiting, key=_last)
+            bound = first.last
             ready: list[tuple[LogSource, int]] = [(first, len(first.events))]
             for source in waiting:
                 if source is not first:
-                    cut = bisect_right(source.events, bound, source.at, key=_clock)
+                    cut = bisect_right(source.clocks, bound, source.at)
                     if cut > source.at:
                         ready.append((source, cut))
             yield _merge(ready)
@@ -82,8 +87,8 @@ Read = Iterable[tuple[int, Event, str]]
 def _merge(ready: Sequence[tuple[LogSource, int]]) -> Read:
     parts: list[Read] = []
     for source, cut in ready:
-        events = source.events[source.at : cut]
-        parts.append(zip(map(_clock, events), events, repeat(source.place)))
+        some = slice(source.at, cut)
+        parts.append(zip(source.clocks[some], source.events[some], repeat(source.place)))
     return parts[0] if len(parts) == 1 else sorted(chain.from_iterable(parts), key=_first)
 
 
@@ -101,6 +106,8 @@ def _advance(talk: _SegmentReader, source: LogSource, held: Callable[[str, bytes
         source.lines.clear()
         source.events, source.place = [event for event, _ in found], ""
     source.count += len(source.events)
+    source.clocks = list(map(_clock, source.events))
+    source.last = source.clocks[-1] if source.clocks else 0
     return bool(source.events)
 
 
