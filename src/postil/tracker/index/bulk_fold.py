@@ -207,7 +207,10 @@ class BulkFold:
             elif kind is Labelled:  # noqa: SIM114
                 entity, id_ = event.ent, event.id
                 r, n, ts = event.r, event.n, event.ts
-            elif kind is Set:
+            elif kind is Set:  # noqa: SIM114
+                entity, id_ = event.ent, event.id
+                r, n, ts = event.r, event.n, event.ts
+            elif kind is Created:
                 entity, id_ = event.ent, event.id
                 r, n, ts = event.r, event.n, event.ts
             else:
@@ -215,8 +218,8 @@ class BulkFold:
             builder = known(entity)
             if builder is None:
                 builder = self.entities[entity] = RowBuilder()
-                builder.r, builder.n, builder.l, builder.ts, builder.places = r, n, l, ts, place
-                builder.ids = id_[end]
+                builder.r, builder.n, builder.l = r, n, l
+                builder.ts, builder.places, builder.ids = ts, place, id_[end]
                 builder.other = builder.seen = builder.rare = None
                 self._begin(builder, event)
                 continue
@@ -234,8 +237,8 @@ class BulkFold:
                 builder.l = MAX_CLOCK
                 continue
             builder.n, builder.l, builder.ts = n, l, ts
-            if type(event) is Commented:
-                comment = event.c[end]
+            if kind is Commented:
+                comment = event.c[end]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]
                 builder.ids = f"{ids}{name}{comment}"
                 builder.comments += 1
                 if comment in ids or len(ids) > _MOST:
