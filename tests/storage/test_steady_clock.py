@@ -41,6 +41,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
 def test_while_the_machine_runs_the_date_may_be_set_as_one_likes(machine: Machine) -> None:
     mark = read_now(None)
     machine.wall += 100 * DAY
+    assert read_now(mark).time == mark.time, "no time has passed"
     machine.pass_by(60)
     assert read_now(mark).time == mark.time + 60
     machine.wall -= 1000 * DAY

@@ -39,6 +39,11 @@ def effects(state: PostgresState) -> list[str]:
         return [key for key, _ in records.range("effects")]
 
 
+def test_where_nobody_ever_had_a_lease_there_is_none(state: PostgresState, postgres: PostgresServer) -> None:
+    postgres.execute("DROP TABLE IF EXISTS postil_leases")
+    assert state.leases().find("w") is None
+
+
 def test_a_lease_has_one_holder_until_it_expires(state: PostgresState, postgres: PostgresServer) -> None:
     leases = state.leases()
     first = leases.acquire("w", "one", "http://one")

@@ -9,7 +9,7 @@ import pytest
 import redis as redis_client
 
 from postil.storage import outage as outages
-from postil.storage.outage import LONGEST, find_outage
+from postil.storage.outage import LONGEST, find_outage, watch_outages
 from postil.storage.redis_store.redis_connection import PATIENCE
 from postil.storage.redis_store.redis_ephemeral import PREFIX, RedisEphemeralStore
 from tests.storage.entries import entry, until_admitted
@@ -103,6 +103,20 @@ def test_a_name_is_taken_for_a_second_at_least(address: str) -> None:
     with redis_client.Redis.from_url(address) as client:  # pyright: ignore[reportUnknownMemberType]
         left = client.pttl(f"{PREFIX}name:short")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         assert left <= 1000
+
+
+def test_a_redis_that_does_not_answer_is_told_of() -> None:
+    told: list[str] = []
+    stop = watch_outages(told.append)
+
+    async def test() -> None:
+        ephemeral = RedisEphemeralStore("unix:///nonexistent/another.sock")
+        assert await ephemeral.first("nonce", 60) is False
+        await ephemeral.close()
+
+    asyncio.run(test())
+    stop()
+    assert [sentence for sentence in told if "does not answer" in sentence]
 
 
 class Clock:
