@@ -126,7 +126,7 @@ def _keep_harmless(layer: Layer, path: str, warnings: list[str]) -> Layer:
         elif key in known or key in _OURS:
             warnings.append(
                 f"{path} may not set `{key}`: a repository could send your credentials elsewhere. "
-                "Put it into your own postil.toml"
+                "If you want it so, set it in your own postil.toml"
             )
         else:
             warnings.append(f"{path} has an unknown key `{key}`; it is not used")

@@ -16,6 +16,8 @@ def test_doctor_says_for_each_check_what_was_seen(repository: Path, tmp_path: Pa
     assert seen["workspace", "git"]["status"] == "ok"
     assert seen["settings", "files"]["status"] == "warning"
     assert "gitlab.url" in seen["settings", "files"]["seen"]
+    told = run("postil", "doctor", cwd=repository, **home(tmp_path))
+    assert (told.stdout + told.stderr).count("may not set `gitlab.url`") == 1
     assert "postil init" in seen["assistants", "any"]["fix"]
 
 

@@ -174,6 +174,10 @@ def test_what_an_assistant_must_know_fits_into_two_kilobytes(tracker: Tracker):
     text = tracker.plan.prime().for_model()
     assert len(text.encode()) <= 2048
     assert "git_mile_next" in text
+    by_shell = tracker.plan.prime().for_person()
+    assert len(by_shell.encode()) <= 2048
+    assert "`git mile next`" in by_shell
+    assert "git_mile_" not in by_shell
 
 
 def test_only_the_words_of_others_are_framed_for_an_assistant_that_starts(tracker: Tracker):

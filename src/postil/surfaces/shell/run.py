@@ -128,7 +128,7 @@ def _command(composed: Composition, words: list[str], program: Program, options:
     from postil.surfaces.shell.commands import Words  # not for a server, which is started for every window
     from postil.surfaces.shell.output import ShellCall, show, warn
 
-    for warning in composed.settings.warnings:
+    for warning in composed.settings.warnings if words[:1] != ["doctor"] else ():  # which lists them itself
         warn(warning)
     own = program.name == "postil" or (program.name == "git mile" and words[:1] in (["completion"], ["complete-words"]))
     builtin = _builtin(words[0]) if words and own else None

@@ -18,6 +18,11 @@ _HOW = (
     " new work; git_mile_close ends it, and the claim. issue_sync exchanges with the team."
 )
 
+_HOW_IN_SHELL = (
+    "How to work: `git mile next` takes the most urgent ready issue; `show` reads it; `check` ticks a criterion;"
+    " `comment` says what was found; `create` and `link` (discovered-from, blocks) keep new work; `close` ends it, and"
+    " the claim. `sync` exchanges with the team."
+)
 _LONGEST = 200
 """Letters of a title in a line."""
 
@@ -164,7 +169,7 @@ class Prime(Answer, frozen=True, kw_only=True):
 
     def for_person(self) -> str:
         """The same page, without a frame."""
-        return "\n".join([self._count(), *self._list_titles(), _HOW])
+        return "\n".join([self._count(), *self._list_titles(), _HOW_IN_SHELL])
 
     def _count(self) -> str:
         return f"{format_count(self.open, 'open issue')}, {self.blocked} blocked."
