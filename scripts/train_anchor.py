@@ -37,6 +37,7 @@ from postil.anchor.model import MOST_CANDIDATES, Relocation, Source, Span
 from postil.anchor.page import Page
 from postil.anchor.relocate import relocate_all
 from postil.anchor.search import Search
+from postil.anchor.syntax.languages import parse_everything_here
 
 try:
     import lightgbm
@@ -82,6 +83,7 @@ texts = {}  # by blob; workers inherit it
 
 
 def load(path):
+    parse_everything_here()  # there are no workers that would parse large texts
     pairs = []
     with lzma.open(path, "rt", encoding="utf-8") as rows:
         for row in rows:

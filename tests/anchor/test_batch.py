@@ -3,9 +3,13 @@
 import json
 import subprocess
 import sys
+from io import BytesIO, TextIOWrapper
+
+import pytest
 
 from postil.anchor import evidence, trees
-from postil.anchor.batch import Request, answer_all
+from postil.anchor.batch import Request, answer_all, main
+from postil.anchor.syntax import languages
 
 
 def test_answers_come_in_order_one_anchor_a_line() -> None:
@@ -38,3 +42,13 @@ def test_a_line_that_is_no_request_is_named_after_the_answers_before_it() -> Non
 
 def test_the_trees_were_made_for_these_measures() -> None:
     assert list(evidence.MEASURES) == trees.NAMES
+
+
+def test_a_large_text_keeps_its_syntax_though_there_is_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(languages, "_lifted", list[bool]())
+    monkeypatch.setattr(languages, "_workers", list[languages.Worker]())
+    text = "".join(f"def function_{number}(value):\n    return value + {number}\n\n\n" for number in range(2_000))
+    assert languages.parse_kept.__wrapped__(text, "python") is None, "it is a worker's"
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(b"")))
+    main()
+    assert languages.parse_kept.__wrapped__(text, "python") is not None

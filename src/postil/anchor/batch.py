@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from postil.anchor.model import Relocation, Source, Span
 from postil.anchor.relocate import relocate_all
+from postil.anchor.syntax.languages import parse_everything_here
 
 
 class Request(Struct, frozen=True):
@@ -51,6 +52,7 @@ def _describe(found: Relocation) -> Anchor:
 
 
 def main() -> None:
+    parse_everything_here()  # a process of its own, without workers: a large text would lose its syntax
     decode = msgspec.json.Decoder(Request).decode
     encode = msgspec.json.Encoder().encode
 
