@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -161,3 +163,38 @@ def test_garbage_collection_beside_writers_loses_nothing(repository: Path):
     (repository / "stop").unlink()
     assert list_titles(repository) == [f"T{number:02}" for number in range(12)]
     assert said(repository, "verify").endswith("no problem found\n")
+
+
+def test_many_deleted_logs_come_back_with_a_few_processes(
+    team: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
+):
+    remote, ann, _ = team
+    said(ann, "create", "issue", "Mine")
+    said(ann, "sync")
+    names = [f"zzzzzzzzzzz{one}{other}" for one in "abcdef" for other in "abcdef"]
+    for n, name in enumerate(names):
+        id_ = f"11111111-0000-4000-8000-{n:012}"
+        write_log(
+            remote, {**event(id_, 1, "created", 3, kind="issue", title=name), "r": name, "id": name}, replica=name
+        )
+    said(ann, "pull")
+    for name in names:
+        git(remote, "update-ref", "-d", f"refs/postil/log/{name}")
+    asked: list[object] = []
+    spawn, start = os.posix_spawnp, subprocess.Popen.__init__
+
+    def count_run(*words: Any, **more: Any) -> int:
+        asked.append(words)
+        return spawn(*words, **more)
+
+    def count_talk(*words: Any, **more: Any) -> None:
+        asked.append(words)
+        start(*words, **more)
+
+    monkeypatch.setattr(os, "posix_spawnp", count_run)
+    monkeypatch.setattr(subprocess.Popen, "__init__", count_talk)
+    tracker = Tracker(ann)
+    tracker.sync.sync()
+    assert 0 < len(asked) < len(names)
+    assert list_titles(ann) == ["Mine", *names]
+    assert "refs/postil/kept" not in git(ann, "for-each-ref")

@@ -277,7 +277,26 @@ def read_runs(root: str, new: Unread) -> Iterator[bytes]:
 def read_whole_log(root: str, tip: str) -> list[bytes]:
     """Returns the lines of a whole log, as a reader who starts from nothing gets them. Raises LogDamaged."""
     with open_objects(root) as git:
-        unread = find_unread(root, git, git.commit(tip), None) or Unread()
+        return _read_all_lines(root, git, tip)
+
+
+def read_whole_logs(root: str, tips: Iterable[str]) -> Iterator[tuple[str, list[bytes] | None]]:
+    """Yields the lines of many logs, of small ones with one git for all; None for one that cannot be read whole."""
+    left = list(dict.fromkeys(tips))[::-1]
+    while left:
+        with open_objects(root) as git:
+            while left:
+                tip = left.pop()
+                try:
+                    lines = _read_all_lines(root, git, tip)
+                except LogDamaged:
+                    yield tip, None
+                    break  # the conversation may have ended with it
+                yield tip, lines
+
+
+def _read_all_lines(root: str, git: Objects, tip: str) -> list[bytes]:
+    unread = find_unread(root, git, git.commit(tip), None) or Unread()
     return [line for run in read_runs(root, unread) for line in run.split(b"\n") if line]
 
 
@@ -285,16 +304,16 @@ def find_uncopied(root: str, ends: Iterable[str], others: Iterable[str]) -> set[
     """Returns those of some logs, by their ends, that have lines which stand in none of the others. All read once."""
     found: set[str] = set()
     held: dict[str, set[bytes]] = {}
-    for oid in ends:
-        try:
-            held[oid] = set(read_whole_log(root, oid))
-        except LogDamaged:
+    for oid, lines in read_whole_logs(root, ends):
+        if lines is None:
             found.add(oid)
+        else:
+            held[oid] = set(lines)
     missing = set[bytes]().union(*held.values())
-    for oid in dict.fromkeys(others):
-        if missing:
-            with suppress(LogDamaged):
-                missing.difference_update(read_whole_log(root, oid))
+    for _, lines in read_whole_logs(root, others if missing else ()):
+        missing.difference_update(lines or ())
+        if not missing:
+            break
     return found | {oid for oid, lines in held.items() if lines & missing}
 
 

@@ -7,13 +7,20 @@ last copy. Nothing is deleted before its replacement has been read back.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from postil.core.failure import Failure
 from postil.tracker.events import decode
-from postil.tracker.log.format import LogDamaged, is_ancestor, open_objects, parse_commit, read_whole_log
+from postil.tracker.log.format import (
+    LogDamaged,
+    is_ancestor,
+    open_objects,
+    parse_commit,
+    read_whole_log,
+    read_whole_logs,
+)
 from postil.tracker.log.refs import KEPT, Tip, is_own, list_logs
 from postil.tracker.log.replica import make_replica, read_replica
 from postil.tracker.log.salvage import REFLOG_MESSAGE, find_surviving, read_reflog, walk
@@ -80,16 +87,24 @@ def heal_rewritten(store: Store) -> int:
     ends = [*(tip.oid for tip in kept), *(old for tip in own for old in _find_rewritten(root, tip))]
     if not ends:
         return 0
-    present = {line for tip in found if not tip.ref.startswith(KEPT) for line in _read_lines(root, tip)}
-    lines = dict.fromkeys(line for end in ends for line in _read_lines(root, Tip("", end, mine.id)))
+    present = set(_read_all(root, [tip for tip in found if not tip.ref.startswith(KEPT)]))
+    lines = dict.fromkeys(_read_all(root, [Tip("", end, mine.id) for end in ends]))
     lost = [line for line in lines if line not in present and decode(line) is not None]
     if lost:
         with store.transaction() as tx:
             for line in lost:
                 tx.copy(line)
-    for tip in kept:  # what they held is in other logs now
-        run_git(root, "update-ref", "-d", "--end-of-options", tip.ref, tip.oid, mode=DURABLE)
+    if kept:  # what they held is in other logs now
+        gone = "".join(f"delete {tip.ref} {tip.oid}\n" for tip in kept)
+        run_git(root, "update-ref", "--stdin", input=gone.encode(), mode=DURABLE)
     return len(lost)
+
+
+def _read_all(root: str, tips: Sequence[Tip]) -> Iterator[bytes]:
+    """Yields the lines of many logs, as many as can be read."""
+    by_end = {tip.oid: tip for tip in tips}
+    for oid, lines in read_whole_logs(root, by_end):
+        yield from _read_lines(root, by_end[oid]) if lines is None else lines
 
 
 def _find_rewritten(root: str, tip: Tip) -> list[str]:

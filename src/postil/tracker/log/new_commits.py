@@ -45,10 +45,12 @@ def find_new_commits(db: sqlite3.Connection, root: str, found: Sequence[Tip]) ->
     present = {tip.ref for tip in found}
     vanished = False
     lost: dict[str, str] = {}
+    tips: dict[str, list[str]] = {}
+    for tip in found:
+        tips.setdefault(tip.replica, []).append(tip.oid)
     for name, (oid, replica, _) in known.items():
         if name not in present:
-            others = [tip for tip in found if tip.replica == replica]
-            if oid and not any(tip.oid == oid or is_ancestor(root, oid, tip.oid) for tip in others):
+            if oid and not any(other == oid or is_ancestor(root, oid, other) for other in tips.get(replica, ())):
                 if not name.startswith(KEPT):
                     lost[oid] = replica
                 vanished = True  # the others that are gone are kept too, before the index forgets their ends
@@ -77,15 +79,22 @@ def _keep_ends(db: sqlite3.Connection, root: str, lost: dict[str, str], found: S
     """Keep the ends of logs that are gone, but for those that live on in others: anybody can write that they do."""
     absorbed = [oid for oid, replica in lost.items() if _is_absorbed(db, replica)]
     uncopied = find_uncopied(root, absorbed, [tip.oid for tip in found]) if absorbed else set[str]()
-    for oid, replica in lost.items():
-        if oid not in absorbed or oid in uncopied:
+    kept = {oid: replica for oid, replica in lost.items() if oid in uncopied or oid not in set(absorbed)}
+    moves = "".join(f"update {_name_kept(replica, oid)} {oid}\n" for oid, replica in kept.items())
+    # All at once, and one by one if git does not have one of them any more.
+    if moves and try_git(root, "update-ref", "--stdin", input=moves.encode(), mode=DURABLE).status != 0:
+        for oid, replica in kept.items():
             _keep_end(root, replica, oid)
 
 
 def _keep_end(root: str, replica: str, oid: str) -> bool:
     """Let the old end of a log stay reachable. Returns whether git could."""
-    name = f"{KEPT}{replica}/{oid[:16]}"
+    name = _name_kept(replica, oid)
     return try_git(root, "update-ref", "--end-of-options", name, oid, mode=DURABLE).status == 0
+
+
+def _name_kept(replica: str, oid: str) -> str:
+    return f"{KEPT}{replica}/{oid[:16]}"
 
 
 def _is_absorbed(db: sqlite3.Connection, replica: str) -> bool:
