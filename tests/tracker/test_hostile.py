@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
+
 from postil.tracker import events as ev
 from tests.tracker.groups import Tracker
 from tests.tracker.hostile import LATEST, event, write_log
@@ -179,3 +181,27 @@ def test_no_field_of_an_issue_reaches_the_output_raw_or_whole(repository: Path):
         assert done.returncode == 0, words
         assert not any(mark in done.stdout + done.stderr for mark in "\x1b\x9b\u202e"), words
     assert len(said(repository, "next", "--no-claim")) < 4000
+
+
+def test_one_issue_does_not_push_the_others_out_of_a_list(repository: Path):
+    other = answered(repository, "create", "issue", "Other")["id"]
+    many = [f"label{n}" for n in range(20_000)]
+    id_ = "11111111-0000-4000-8000-000000000001"
+    write_log(
+        repository,
+        event(id_, 1, "created", 5, kind="issue", title="T" * 50_000, labels=many, assignees=many),
+        *(event(id_, n, "set", 9, f="title", value=f"v{n}", r=name_writer(n)) for n in range(2, 302)),
+    )
+    tracker = Tracker(repository)
+    found = tracker.list("issue")
+    assert [item.id for item in found.items] == [id_, other]
+    assert found.items[0].labels[-1] == "… 19950 more"
+    ready = tracker.plan.ready()
+    assert len(msgspec.json.encode((found, ready))) < 10_000
+    for words in (("list",), ("ready",), ("show", id_)):
+        assert len(said(repository, *words)) < 20_000, words
+    assert len(answered(repository, "show", id_)["labels"]) == 20_000
+
+
+def name_writer(number: int) -> str:
+    return f"other{number:08d}".translate(str.maketrans("0123456789", "abcdefghij"))

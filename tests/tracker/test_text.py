@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.tracker.text import align, cut_excerpt, flatten, format_count, format_moment, is_day, round_to_second
+from postil.tracker.text import (
+    align,
+    cut_excerpt,
+    cut_names,
+    cut_title,
+    flatten,
+    format_count,
+    format_moment,
+    is_day,
+    round_to_second,
+)
 
 SECONDS = st.integers(-30_610_224_000, 253_402_300_799)  # from the year 1000 to 9999
 
@@ -58,3 +68,10 @@ def test_columns_are_as_wide_as_their_widest_cell_and_lines_end_with_text():
 def test_an_excerpt_has_eighty_characters_of_one_line():
     assert cut_excerpt("a\n\n b") == "a b"
     assert cut_excerpt("x" * 81) == "x" * 80 + "..."
+
+
+def test_few_names_stay_as_they_are_and_of_many_some_are_told():
+    assert cut_names(("a", "b"), 2) == ("a", "b")
+    assert cut_names(("a", "b", "c"), 2) == ("a", "b", "… 1 more")
+    assert cut_names(("x" * 201,)) == ("x" * 200 + "…",)
+    assert (cut_title("x" * 1000), cut_title("x" * 1001)) == ("x" * 1000, "x" * 1000 + "…")

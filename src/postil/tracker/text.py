@@ -12,6 +12,7 @@ import re
 from collections.abc import Generator, Sequence
 
 from postil.core.others.age import tell_age
+from postil.tracker.vocabulary import LONGEST_NAME, LONGEST_TITLE
 
 
 def format_moment(moment: datetime.datetime) -> str:
@@ -97,6 +98,19 @@ def flatten(text: str) -> str:
 def _is_control(code: int) -> bool:
     """Control characters and the marks that turn the direction of text around; not the joiners inside an emoji."""
     return code < 32 or 127 <= code < 160 or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069
+
+
+def cut_names(names: Sequence[str], most: int = 50) -> tuple[str, ...]:
+    """Returns labels or people for a list, where one issue must not push out the others: some of them, and how many."""
+    if len(names) <= most and all(len(name) <= LONGEST_NAME for name in names):
+        return tuple(names)
+    some = [name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…" for name in names[:most]]
+    return (*some, f"… {len(names) - most} more") if len(names) > most else tuple(some)
+
+
+def cut_title(title: str) -> str:
+    """Returns a title for a list: nobody here can write a longer one."""
+    return title if len(title) <= LONGEST_TITLE else title[:LONGEST_TITLE] + "…"
 
 
 def cut_excerpt(text: str) -> str:

@@ -10,8 +10,8 @@ from postil.core.answer import Answer
 from postil.tracker.index.tables import Row
 from postil.tracker.model import Claim, Comment, Conflict, Entity, LabelEvent
 from postil.tracker.state.checklist import Criterion, list_criteria
-from postil.tracker.text import round_to_second, strip_address
-from postil.tracker.vocabulary import NO_PRIORITY, PRIORITIES
+from postil.tracker.text import cut_names, cut_title, round_to_second, strip_address
+from postil.tracker.vocabulary import LONGEST_NAME, NO_PRIORITY, PRIORITIES
 
 _MOST_BYTES = 20_000
 _FEW = 20
@@ -161,9 +161,9 @@ def make_item(row: Row, by_status: dict[str, int] | None) -> Item:
     """Returns a row as an item of a list."""
     return Item(
         id=row.id,
-        title=row.title,
-        status=row.status,
-        labels=row.label_names(),
+        title=cut_title(row.title),
+        status=row.status[:LONGEST_NAME],
+        labels=cut_names(row.label_names()),
         stats=count_parts(row.kind, row.comments, by_status),
         milestone=row.milestone or UNSET,
         due=row.due or UNSET,
@@ -256,9 +256,9 @@ def bound_shown(shown: Shown, most: int = _MOST_BYTES) -> Shown:
         return shown
     cut: list[str] = []
     changes: dict[str, object] = {}
-    for name in ("label_events", "conflicts", "links", "lost_claims"):
+    for name in ("label_events", "conflicts", "links", "lost_claims", "labels", "assignees"):
         items = getattr(shown, name) or ()
-        if len(items) > _FEW:
+        if len(items) > (5 * _FEW if name in ("labels", "assignees") else _FEW):
             changes[name] = items[-_FEW:]
             cut.append(f"{name}: {len(items) - _FEW} more; `git mile log` and `show --json` have all")
     shown = replace(shown, **changes)

@@ -9,7 +9,7 @@ from postil.core.others.framing import frame
 from postil.core.others.visible import harmless
 from postil.tracker.index.tables import Row
 from postil.tracker.state.checklist import Criterion
-from postil.tracker.text import align, flatten, format_count
+from postil.tracker.text import align, cut_names, cut_title, flatten, format_count
 from postil.tracker.vocabulary import NO_PRIORITY, PRIORITIES
 
 _HOW = (
@@ -185,8 +185,8 @@ def make_ready_item(row: Row, short: str) -> ReadyItem:
     """Returns a row as something to work on."""
     return ReadyItem(
         id=row.id,
-        title=row.title,
-        labels=row.label_names(),
+        title=cut_title(row.title),
+        labels=cut_names(row.label_names()),
         milestone=row.milestone or UNSET,
         due=row.due or UNSET,
         priority=PRIORITIES[row.priority] if row.priority < NO_PRIORITY else UNSET,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from postil.tracker.index.tables import Row
-from postil.tracker.text import align, flatten, format_age
+from postil.tracker.text import align, cut_names, flatten, format_age
 from postil.tracker.vocabulary import NO_PRIORITY, PRIORITIES
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _draw_cells(
             "id": row.id if full else short.get(row.id, row.id[:8]),
             "title": title if full or how.width or len(title) <= 60 else title[:59] + "…",
             "status": flatten(row.status),
-            "labels": flatten(row.labels.replace("\n", ",")),
+            "labels": flatten(row.labels.replace("\n", ",") if full else ",".join(cut_names(row.label_names(), 20))),
             "comments": str(row.comments),
             "updated": format_age(row.updated_ts, how.now) if how.now else flatten(row.updated_ts[:19]) + "Z",
             "milestone": flatten(milestones.get(row.milestone, row.milestone[:8])),

@@ -15,10 +15,14 @@ from postil.tracker.model import Entity, LabelEvent
 from postil.tracker.operations.answers import Item, Shown, ShownComment, show_label_events
 from postil.tracker.shell.columns import Drawing, draw_list
 from postil.tracker.state.charts import draw_progress
-from postil.tracker.text import cut_excerpt, flatten, format_age, format_count, round_to_second
+from postil.tracker.text import cut_excerpt, cut_names, flatten, format_age, format_count, round_to_second
 
 _LONGEST = 1000
 """Letters of a title, a status or a lost value that people are shown: others may have written longer ones."""
+
+
+_MANY = 100
+"""Labels, people and lost values that people are shown."""
 
 
 class Details(Struct, frozen=True, kw_only=True):
@@ -119,13 +123,13 @@ class ShownInFull(Answer, frozen=True):
         head = f"{flatten(shown.title[:_LONGEST])} [{flatten(shown.status[:_LONGEST])}]"
         lines = [head, f"ID: {flatten(shown.id)} ({flatten(shown.kind[:_LONGEST])})"]
         if shown.labels:
-            lines.append(f"Labels: {flatten(', '.join(shown.labels))}")
+            lines.append(f"Labels: {flatten(', '.join(cut_names(shown.labels, _MANY)))}")
         if self.milestone:
             lines.append(f"Milestone: {flatten(self.milestone)}")
         if shown.due:
             lines.append(f"Due: {flatten(shown.due[:_LONGEST])}")
         if shown.assignees:
-            lines.append(f"Assignees: {flatten(', '.join(shown.assignees))}")
+            lines.append(f"Assignees: {flatten(', '.join(cut_names(shown.assignees, _MANY)))}")
         if shown.children:
             lines.append(
                 "Sub-issues: " + draw_progress(shown.children.total - shown.children.closed, shown.children.closed)
@@ -148,8 +152,10 @@ class ShownInFull(Answer, frozen=True):
             f"Conflict: {flatten(one.field[:_LONGEST])} was also set to {(one.value or '')[:_LONGEST]!r} by"
             f" {flatten(one.author)} {self._tell(one.ts, 'at ')};"
             f" decide with `git mile resolve {shown.id[:8]}`"
-            for one in shown.conflicts or ()
+            for one in (shown.conflicts or ())[:_MANY]
         ]
+        if shown.conflicts and len(shown.conflicts) > _MANY:
+            lines.append(f"({format_count(len(shown.conflicts) - _MANY, 'more conflict')}; --json has all)")
         lines += [f"{flatten(key)}: {flatten(value)}" for key, value in (shown.fields or {}).items()]
         later = shown.updated_at != shown.created_at
         updated = f", updated {self._tell(shown.updated_at)}" if later else ""
