@@ -12,7 +12,6 @@ import re
 from collections.abc import Generator, Sequence
 
 from postil.core.others.age import tell_age
-from postil.tracker.vocabulary import LONGEST_NAME, LONGEST_TITLE
 
 
 def format_moment(moment: datetime.datetime) -> str:
@@ -100,17 +99,21 @@ def _is_control(code: int) -> bool:
     return code < 32 or 127 <= code < 160 or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069
 
 
+_NAME, _TITLE = 200, 1000
+"""Letters that a list shows: as many as can be written here, and others may have written more."""
+
+
 def cut_names(names: Sequence[str], most: int = 50) -> tuple[str, ...]:
     """Returns labels or people for a list, where one issue must not push out the others: some of them, and how many."""
-    if len(names) <= most and all(len(name) <= LONGEST_NAME for name in names):
+    if len(names) <= most and all(len(name) <= _NAME for name in names):
         return tuple(names)
-    some = [name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…" for name in names[:most]]
+    some = [name if len(name) <= _NAME else name[:_NAME] + "…" for name in names[:most]]
     return (*some, f"… {len(names) - most} more") if len(names) > most else tuple(some)
 
 
 def cut_title(title: str) -> str:
     """Returns a title for a list: nobody here can write a longer one."""
-    return title if len(title) <= LONGEST_TITLE else title[:LONGEST_TITLE] + "…"
+    return title if len(title) <= _TITLE else title[:_TITLE] + "…"
 
 
 def cut_excerpt(text: str) -> str:
