@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.tracker.failures import InvalidParams
-from postil.tracker.imports.files import read_markdown, write_markdown
+from postil.tracker.imports.files import read_beads, read_markdown, write_markdown
 from postil.tracker.imports.model import ForeignComment, ForeignIssue
 from tests.tracker.foreign import everything, line, text
 from tests.tracker.groups import Tracker
@@ -143,3 +143,9 @@ def test_beads_come_with_all_that_was_there(repository: Path, tmp_path: Path):
     assert (doing["assignees"], done["author"]) == (["ann"], "bob")
     assert (done["fields"]["close_reason"], done["fields"]["external_ref"]) == ("fixed in main", "gh-9")
     assert answered(repository, "import", str(tmp_path / "issues.jsonl"))["unchanged"] == 3
+
+
+@pytest.mark.parametrize("time", ["yesterday", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_a_time_that_is_none_ends_no_import(time: str):
+    (one,) = read_beads(json.dumps({"id": "bd-1", "title": "T", "issue_type": "bug", "created_at": time}))
+    assert (one.title, one.ts) == ("T", "")

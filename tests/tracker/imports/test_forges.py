@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.tracker.imports.forges import read_host
 from tests.tracker.programs import answered, run
 
 TASK = """---
@@ -158,3 +159,22 @@ def test_what_gitlab_plans_and_hides_comes_along_and_is_told(repository: Path, t
 def test_a_project_without_issues_is_imported(repository: Path, tmp_path: Path):
     (tmp_path / "issues.json").write_text("[ ]\n")
     assert answered(repository, "import", str(tmp_path / "issues.json"))["created"] == 0
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"comments": ["plain", 1, None]},
+        {"comments": 3},
+        {"labels": 5, "assignees": "bob"},
+        {"createdAt": "9999-12-31T23:59:59-23:59"},
+        {"updatedAt": "0001-01-01T00:00:00+23:59"},
+        {"createdAt": "99999-01-01"},
+    ],
+)
+def test_what_no_host_prints_ends_no_import(more: dict[str, object]):
+    (one,) = read_host(json.dumps([{"number": 1, "title": "T", "url": "https://github.com/a/b/issues/1", **more}]))
+    assert (one.title, one.ts, one.updated_ts, one.labels) == ("T", "", "", ())
+    assert [comment.body for comment in one.comments] == (
+        ["plain", "1"] if more.get("comments") not in (None, 3) else []
+    )

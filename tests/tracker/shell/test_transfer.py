@@ -190,3 +190,17 @@ def test_of_several_files_the_one_that_cannot_be_read_is_named_and_nothing_is_im
     assert f"{bad}: " in told.stderr
     assert "nothing was imported" in told.stderr
     assert list_titles(repository) == []
+
+
+def test_a_link_out_of_a_folder_is_not_imported(repository: Path, tmp_path: Path):
+    secret = tmp_path / "secret.md"
+    secret.write_text("---\nid: task-7\ntitle: Secret\n---\n")
+    tasks = tmp_path / "backlog"
+    tasks.mkdir()
+    (tasks / "a.md").write_text("---\nid: task-1\ntitle: T\n---\n")
+    (tasks / "b.md").symlink_to(secret)
+    done = run(repository, "import", str(tasks))
+    assert (done.returncode, "leads out of" in done.stderr) == (2, True)
+    (tasks / "b.md").unlink()
+    (tasks / "b.md").symlink_to(tasks / "a.md")
+    assert run(repository, "import", str(tasks)).returncode == 0

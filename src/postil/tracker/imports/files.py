@@ -205,7 +205,10 @@ def _read_moment(text: str) -> str:
     if not text:
         return ""
     plain = re.sub(r"(\.\d{6})\d+", r"\1", text)  # more than microseconds, as Go writes them
-    return format_moment(datetime.datetime.fromisoformat(plain))
+    try:
+        return format_moment(datetime.datetime.fromisoformat(plain))
+    except (ValueError, OverflowError):  # no time, or its zone leads out of the years there are
+        return ""
 
 
 def _split(text: str) -> tuple[str, ...]:

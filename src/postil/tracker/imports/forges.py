@@ -99,14 +99,14 @@ def _convert(record: Record, milestones: dict[str, ForeignIssue]) -> ForeignIssu
         fields["estimate"] = f"{record['weight']}p"
     if record.get("confidential") is True:
         fields[CONFIDENTIAL] = "yes"
-    comments = cast("list[Record]", record["comments"] if isinstance(record.get("comments"), list) else [])
+    comments = [cast("Record", one) if isinstance(one, dict) else {"body": one} for one in _list(record, "comments")]
     return ForeignIssue(
         origin=f"{host}:{place}#{number}",
         title=str(record.get("title") or ""),
         description=str(record.get("description" if on_gitlab else "body") or "").replace("\r\n", "\n"),
         status="closed" if str(record.get("state", "")).lower() == "closed" else "open",
-        labels=tuple(_name(label) for label in record.get("labels") or ()),
-        assignees=tuple(_name(one) for one in record.get("assignees") or ()),
+        labels=tuple(_name(label) for label in _list(record, "labels")),
+        assignees=tuple(_name(one) for one in _list(record, "assignees")),
         author=_name(record.get("author") or record.get("user") or ""),
         ts=_read_moment(str(record.get("created_at") or record.get("createdAt") or "")),
         updated_ts=_read_moment(str(record.get("updated_at") or record.get("updatedAt") or "")),
@@ -144,6 +144,12 @@ def _convert_milestone(value: object, project: str) -> ForeignIssue | None:
         updated_ts=_read_moment(str(record.get("updated_at") or record.get("updatedAt") or "")),
         closed_ts=_read_moment(str(record.get("closed_at") or record.get("closedAt") or "")),
     )
+
+
+def _list(record: Record, key: str) -> list[object]:
+    """Returns what is a list there; comments may be told by their number."""
+    value: object = record.get(key)
+    return [one for one in cast("list[object]", value) if one] if isinstance(value, list) else []
 
 
 def _name(value: object) -> str:
@@ -194,5 +200,5 @@ def _read_moment(text: str) -> str:
         return ""
     try:
         return format_moment(datetime.datetime.fromisoformat(text))
-    except ValueError:
+    except (ValueError, OverflowError):  # the zone may lead out of the years there are
         return ""

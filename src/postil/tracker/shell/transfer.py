@@ -201,6 +201,12 @@ def _list_files(name: str) -> list[str]:
     found = [os.path.join(where, one) for where, _, files in os.walk(name) for one in files if one.endswith(".md")]
     if not found:
         raise InvalidParams(f"There is no Markdown file in {name}", advice="Name the folder of the tasks")
+    inside = os.path.join(os.path.realpath(name), "")
+    for one in found:  # the folder may be somebody else's, and what is imported is pushed
+        if not os.path.realpath(one).startswith(inside):
+            raise InvalidParams(
+                f"{one} is a link that leads out of {name}", advice="Name that file itself, if you mean it"
+            )
     return sorted(found)
 
 
