@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from postil.comments.failures import SidecarDamaged
-from postil.comments.storage import checkouts
 from postil.comments.storage import store as store_module
 from postil.workspace.paths import RelativePath
 from tests.comments.workspaces import Comments, workspace
@@ -101,7 +100,7 @@ class Checkout:
         self._path = Path(comments.tree.root, "a.py.comments")
         self._lock = Path(comments.tree.git_dir, "index.lock")
         self._committed, self._slow, self.times = committed, slow, 0
-        self._write, self._sleep = store_module.atomic_write, checkouts.time.sleep
+        self._write, self._sleep = store_module.atomic_write, store_module.time.sleep
 
     def write(self, root: str, inside: RelativePath, content: bytes, check: Any = None) -> None:
         if self.times == 0:
@@ -138,7 +137,7 @@ def test_a_checkout_in_the_same_instant_takes_nothing_that_was_acknowledged(
     committed = {"the same": path.read_bytes(), "an older one": older, "none": None}[kept]
     git = Checkout(comments, committed, slow=slow)
     monkeypatch.setattr(store_module, "atomic_write", git.write)
-    monkeypatch.setattr(checkouts.time, "sleep", git.sleep)
+    monkeypatch.setattr(store_module.time, "sleep", git.sleep)
     comments.add("a.py", 3, "third", "NOTE")
     assert git.times == 1
     assert "third" in [each["text"] for each in read(comments)["comments"]]
@@ -147,7 +146,7 @@ def test_a_checkout_in_the_same_instant_takes_nothing_that_was_acknowledged(
 def test_a_lock_of_a_git_that_commits_is_not_waited_for_long(
     comments: Comments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkouts, "LONGEST", 0.01)
+    monkeypatch.setattr(store_module, "CHECKOUT", 0.01)
     Path(comments.tree.git_dir, "index.lock").touch()
     comments.add("a.py", 1, "first", "NOTE")
     assert [each["text"] for each in read(comments)["comments"]] == ["first"]

@@ -21,7 +21,6 @@ from postil.comments.model import Addition
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import LineTexts, Sidecar, is_emptied
 from postil.comments.source_tree import SourceTree
-from postil.comments.storage.checkouts import has_stayed, look_at_index
 from postil.comments.storage.group_commit import ClaimedAdd, PendingAdd, claim_pending
 from postil.comments.storage.last_written import LastWritten
 from postil.comments.storage.write_log import WriteLog
@@ -40,6 +39,8 @@ A_MOMENT = 0.002
 HALF_WRITTEN = 0.2
 """Seconds for which a sidecar that cannot be understood is read again."""
 A_WHILE = 0.01
+CHECKOUT = 1.0
+"""Seconds for which a git that changes the work tree is waited for; one that commits may hold its lock for long."""
 LARGEST_EMPTY = 700
 """Bytes of a sidecar in which there may be no comment; a larger one need not be looked at."""
 STILL_NEW = 5.0
@@ -57,6 +58,7 @@ def sidecar_path(path: str) -> RelativePath:
 
 
 _NOTHING = (0, 0, 0, 0)
+_NO_INDEX = (0, 0, 0)
 
 
 class _Met(Exception):
@@ -225,9 +227,9 @@ class Store:
             self._last.keep(sidecar, None)
             try:
                 markers = sidecar.add_all([each.addition for each in theirs])
-                content, index = sidecar.text(), look_at_index(self.tree.git_dir)
+                content, index = sidecar.text(), _look_at_index(self.tree.git_dir)
                 atomic_write(self.tree.root, sidecar_path(path), content, lambda mine=ours: self._meet(path, mine))
-                if not has_stayed(self.tree.git_dir, index, content, partial(self.read_bytes, path)):
+                if not _has_stayed(self.tree.git_dir, index, content, partial(self.read_bytes, path)):
                     return
             except (Failure, _Met):
                 return  # it is theirs to fail: each of them tries by itself
@@ -329,9 +331,9 @@ class Store:
                     self._meet(path, seen)
                     remove_file(self.tree.root, name)
                     return None
-                index = look_at_index(self.tree.git_dir)
+                index = _look_at_index(self.tree.git_dir)
                 atomic_write(self.tree.root, name, content, lambda seen=seen: self._meet(path, seen))
-                if has_stayed(self.tree.git_dir, index, content, partial(self.read_bytes, path)):
+                if _has_stayed(self.tree.git_dir, index, content, partial(self.read_bytes, path)):
                     return content if content is own else None
                 seen = None
             except _Met:
@@ -444,3 +446,33 @@ def is_text(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _look_at_index(git_dir: str) -> tuple[int, int, int] | None:
+    """Returns what changes when git has changed the work tree; None while it does."""
+    if not git_dir:
+        return _NO_INDEX
+    if os.path.exists(os.path.join(git_dir, "index.lock")):
+        return None
+    try:
+        seen = os.stat(os.path.join(git_dir, "index"))
+    except OSError:
+        return _NO_INDEX
+    return (seen.st_ino, seen.st_size, seen.st_mtime_ns)
+
+
+def _has_stayed(
+    git_dir: str, before: tuple[int, int, int] | None, content: bytes, read: Callable[[], bytes | None]
+) -> bool:
+    """Whether a file is what was just written; `before` is how the index was until then.
+
+    A checkout looks at a file and replaces it a moment later: what was written between is gone. git holds a lock from
+    before it looks until after it has replaced, and then its index is another one.
+    """
+    now = _look_at_index(git_dir)
+    if now is not None and now == before:
+        return True
+    until = time.monotonic() + CHECKOUT
+    while _look_at_index(git_dir) is None and time.monotonic() < until:
+        time.sleep(A_WHILE)
+    return read() == content
