@@ -17,6 +17,7 @@ from bench.hard_anchors import judge
 from bench.usage import show_usage
 from postil.anchor.model import Relocation, Source, Span
 from postil.anchor.relocate import relocate_all
+from postil.anchor.syntax.languages import parse_everything_here
 
 WIDTH = 20  # signs of a bar that is full
 STEPS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.999)
@@ -86,6 +87,7 @@ def show_reliability(answers: Iterable[tuple[float, bool]]) -> Iterator[str]:
 def main() -> None:
     """Print both tables."""
     show_usage(__doc__)
+    parse_everything_here()  # there are no workers that would parse large texts
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     answers = [each for path in sys.argv[1:] for each in ask(Path(path))]

@@ -22,6 +22,7 @@ from bench.usage import show_usage
 from postil.anchor.model import Source, Span
 from postil.anchor.other_files import OtherFiles
 from postil.anchor.relocate import relocate_all
+from postil.anchor.syntax.languages import parse_everything_here
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import symbols
 
@@ -222,6 +223,7 @@ def mutated(row: str, chance: random.Random) -> str:
 
 def main(report: Callable[[str], None] = print) -> None:
     show_usage(__doc__)
+    parse_everything_here()  # there are no workers that would parse large texts
     folders = [Path(each) for each in sys.argv[1:]] or [ROOT]
     report("\n".join(goal_table(list(measure(folders)))))
 

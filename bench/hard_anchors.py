@@ -20,6 +20,7 @@ from bench.usage import show_usage
 from postil.anchor.model import Relocation, Source, Span
 from postil.anchor.page import is_remark
 from postil.anchor.relocate import relocate_all
+from postil.anchor.syntax.languages import parse_everything_here
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import symbols
 
@@ -169,6 +170,7 @@ def show(counts: dict[str, Counter[str]]) -> Iterator[str]:
 def main() -> None:
     """Print the table."""
     show_usage(__doc__)
+    parse_everything_here()  # there are no workers that would parse large texts
     named = [(each, Path(each).read_text("utf-8", "replace")) for each in sys.argv[1:]]
     files = [(path, text) for path, text in named or list_files() if text.count("\n") < LONGEST]
     print("\n".join(show(measure(make_cases(files)))))
