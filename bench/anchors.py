@@ -22,8 +22,7 @@ from bench.usage import show_usage
 from postil.anchor.model import Source, Span
 from postil.anchor.other_files import OtherFiles
 from postil.anchor.relocate import relocate_all
-from postil.anchor.syntax.languages import parse_everything_here
-from postil.anchor.syntax.languages import language_of
+from postil.anchor.syntax.languages import language_of, parse_everything_here
 from postil.anchor.syntax.symbols import symbols
 
 FILES, LONGEST, SHORTEST = 40, 1500, 20  # files of a language, and their lines

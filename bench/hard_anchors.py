@@ -20,8 +20,7 @@ from bench.usage import show_usage
 from postil.anchor.model import Relocation, Source, Span
 from postil.anchor.page import is_remark
 from postil.anchor.relocate import relocate_all
-from postil.anchor.syntax.languages import parse_everything_here
-from postil.anchor.syntax.languages import language_of
+from postil.anchor.syntax.languages import language_of, parse_everything_here
 from postil.anchor.syntax.symbols import symbols
 
 ASKED = 40
