@@ -89,7 +89,7 @@ def _draw_cells(
             "id": row.id if full else short.get(row.id, row.id[:8]),
             "title": title if full or how.width or len(title) <= 60 else title[:59] + "…",
             "status": flatten(row.status),
-            "labels": flatten(row.labels.replace("\n", ",") if full else ",".join(cut_names(row.label_names(), 20))),
+            "labels": _draw_labels(row, full) if row.labels else "",
             "comments": str(row.comments),
             "updated": format_age(row.updated_ts, how.now) if how.now else flatten(row.updated_ts[:19]) + "Z",
             "milestone": flatten(milestones.get(row.milestone, row.milestone[:8])),
@@ -100,3 +100,7 @@ def _draw_cells(
             "type": flatten(row.type),
             "assignees": flatten(people.get(row.n, "")),
         }
+
+
+def _draw_labels(row: Row, full: bool) -> str:
+    return flatten(row.labels.replace("\n", ",") if full else ",".join(cut_names(row.label_names(), 20)))
