@@ -15,6 +15,7 @@ from postil.surfaces.http.server import (
     READ_AT_LEAST,
     READ_PATIENCE,
     PatientProtocol,
+    drop_wish_for_http2,
 )
 from tests.wire.http_client import Connection, running
 
@@ -74,6 +75,42 @@ def test_only_paths_are_answered() -> None:
 def test_a_connection_is_not_upgraded() -> None:
     with running() as server:
         assert server.ask("GET", "/healthz", Upgrade="websocket").status == 200
+
+
+WISH = b"Connection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAEAAEAAAAIAAAAAAAMAAAAAAAQBAAAAAAUAAEAABgAGAAA\r\n"
+
+
+def test_a_wish_for_http2_costs_no_body() -> None:
+    """Java's HttpClient wishes for it in its first request; what it sent was taken for HTTP/2 and lost."""
+    body = (
+        b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'
+        b'"clientInfo":{"name":"java","version":"17"}}}'
+    )
+    head = b"POST /mcp HTTP/1.1\r\n%sContent-Length: %d\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\n"
+    with running() as server:
+        client = Connection(server.port)
+        for wish in (WISH + b"Upgrade: h2c\r\n", WISH + b"upgrade:h2c\r\n", b""):
+            accept = b"Accept: application/json, text/event-stream\r\n\r\n"
+            client.send(head % (wish, len(body), server.port) + accept)
+            client.send(body)
+            answer = client.answer()
+            assert answer.status == 200, answer.body
+            assert b'"serverInfo"' in answer.body
+        client.close()
+
+
+@pytest.mark.parametrize(
+    ("data", "kept"),
+    [
+        (b"GET / HTTP/1.1\r\nUPGRADE:  h2c\r\nA: b\r\n\r\nUpgrade: h2c", b"GET / HTTP/1.1\r\nA: b\r\n\r\nUpgrade: h2c"),
+        (b"GET / HTTP/1.1\r\nUpgrade: websocket, h2c\r\n\r\n", None),
+        (b"GET / HTTP/1.1\r\nA: b\r\n Upgrade: h2c\r\n\r\n", None),
+        (b"GET / HTTP/1.1\r\nUpgrade: h2c\r\n folded\r\n\r\n", None),
+        (b"GET / HTTP/1.1\r\nUpgrade: h2c\r\n", None),
+    ],
+)  # fmt: skip
+def test_only_the_wish_itself_is_left_out_of_a_whole_head(data: bytes, kept: bytes | None) -> None:
+    assert drop_wish_for_http2(data) == (data if kept is None else kept)
 
 
 HEAD = (

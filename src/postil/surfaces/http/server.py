@@ -50,6 +50,8 @@ class PatientProtocol(HttpToolsProtocol):
     _head_size: int = 0
     """Bytes in which the head came: never less than its size."""
     _chunk: int = 0
+    _inside: bool = False
+    """Whether a request has begun and not ended."""
     _unread: int = 0
     """Bytes that waited for the client when it was last seen to read."""
     _read_at: float = 0.0
@@ -63,6 +65,8 @@ class PatientProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         self._chunk = len(data)
         self._head_size += len(data)
+        if not self._inside and b"h2c" in data:
+            data = drop_wish_for_http2(data)
         super().data_received(data)
         # Of a body only the pieces count nothing here: what stands between them (the parser holds it) and behind it
         # is bounded like a head.
@@ -70,6 +74,7 @@ class PatientProtocol(HttpToolsProtocol):
             self._refuse(431, "The headers are too large")
 
     def on_message_begin(self) -> None:
+        self._inside = True
         self.waiting_since = self.loop.time()
         self.head_received = False
         self._head_size = self._chunk
@@ -99,6 +104,7 @@ class PatientProtocol(HttpToolsProtocol):
             super().on_body(body)
 
     def on_message_complete(self) -> None:
+        self._inside = False
         self.waiting_since = None
         if self.headers and not self.transport.is_closing():
             self._refuse(400, "Trailers are not taken")
@@ -133,6 +139,20 @@ class PatientProtocol(HttpToolsProtocol):
         if not size or size > self._unread or size <= self._unread - READ_AT_LEAST:
             self._unread, self._read_at = size, now
         return size > 0 and now - self._read_at > READ_PATIENCE
+
+
+def drop_wish_for_http2(data: bytes) -> bytes:
+    """Returns the beginning of a request without its header `Upgrade: h2c`, if its head is whole.
+
+    Nothing obliges a server to follow such a wish, but the parser would take the body for HTTP/2. Java's HttpClient,
+    and with it the Java SDK of MCP, wishes for it in its first request to every http:// address.
+    """
+    head, end, rest = data.partition(b"\r\n\r\n")
+    lines = head.split(b"\r\n")
+    if not end or any(line.startswith((b" ", b"\t")) for line in lines):
+        return data
+    kept = [line for line in lines if line.replace(b" ", b"").lower() != b"upgrade:h2c"]
+    return b"\r\n".join(kept) + end + rest
 
 
 class HttpServer(uvicorn.Server):
