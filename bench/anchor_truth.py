@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.hard_anchors import judge
-from bench.usage import show_usage
 from postil.anchor.model import Relocation, Source, Span
 from postil.anchor.relocate import relocate_all
 from postil.anchor.syntax.languages import parse_everything_here
+from scripts.usage import show_usage
 
 WIDTH = 20  # signs of a bar that is full
 STEPS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.999)

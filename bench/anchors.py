@@ -18,12 +18,12 @@ from pathlib import Path
 
 from bench.report import Effort, Goal, goal_table
 from bench.server import ROOT
-from bench.usage import show_usage
 from postil.anchor.model import Source, Span
 from postil.anchor.other_files import OtherFiles
 from postil.anchor.relocate import relocate_all
 from postil.anchor.syntax.languages import language_of, parse_everything_here
 from postil.anchor.syntax.symbols import symbols
+from scripts.usage import show_usage
 
 FILES, LONGEST, SHORTEST = 40, 1500, 20  # files of a language, and their lines
 MOVES = 60  # functions moved, each way

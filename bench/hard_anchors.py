@@ -16,12 +16,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.usage import show_usage
 from postil.anchor.model import Relocation, Source, Span
 from postil.anchor.page import is_remark
 from postil.anchor.relocate import relocate_all
 from postil.anchor.syntax.languages import language_of, parse_everything_here
 from postil.anchor.syntax.symbols import symbols
+from scripts.usage import show_usage
 
 ASKED = 40
 LONGEST = 4000

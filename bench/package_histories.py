@@ -32,7 +32,7 @@ from typing import NamedTuple
 from rapidfuzz.distance import Indel
 
 from bench.hard_anchors import make_case
-from bench.usage import show_usage
+from scripts.usage import show_usage
 
 PACKAGES = ("pypi:click", "npm:express", "npm:@capacitor/android")
 RELEASES = 13  # of a package, spread over all it has

@@ -21,7 +21,7 @@ from pathlib import Path
 from bench.anchor_truth import ask, show_reliability, show_sets
 from bench.hard_anchors import list_files, make_cases, measure, show
 from bench.package_histories import PACKAGES, write
-from bench.usage import show_usage
+from scripts.usage import show_usage
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"

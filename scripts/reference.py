@@ -11,7 +11,6 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from bench.usage import show_usage
 from postil.app import PARTS, describe_part, group_class
 from postil.core.answer import Answer
 from postil.core.arguments.short_flags import LETTERS, SECOND
@@ -20,6 +19,7 @@ from postil.core.operation import signature_types
 from postil.surfaces.shell.argv import HIDDEN
 from postil.surfaces.shell.commands import kebab
 from scripts import client_methods, demo, errors
+from scripts.usage import show_usage
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "src" / "postil" / "catalogue"

@@ -18,7 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from bench.usage import show_usage
+from scripts.usage import show_usage
 
 ROOT = Path(__file__).resolve().parents[1]
 ALLOWED = re.compile(

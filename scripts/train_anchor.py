@@ -30,7 +30,6 @@ from pathlib import Path
 from textwrap import wrap
 
 from bench.anchor_truth import read, show_reliability
-from bench.usage import show_usage, wants_usage
 from postil.anchor import judge
 from postil.anchor.evidence import MEASURES
 from postil.anchor.model import MOST_CANDIDATES, Relocation, Source, Span
@@ -38,6 +37,7 @@ from postil.anchor.page import Page
 from postil.anchor.relocate import relocate_all
 from postil.anchor.search import Search
 from postil.anchor.syntax.languages import parse_everything_here
+from scripts.usage import show_usage, wants_usage
 
 try:
     import lightgbm
