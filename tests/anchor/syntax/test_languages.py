@@ -210,12 +210,32 @@ def test_what_the_tree_took_is_missing_for_what_is_read_from_it(monkeypatch: pyt
     clock = iter([1.0, 1.012, 2.0, 2.02, 3.0, 3.03])
     monkeypatch.setattr(languages, "_try_parse", lambda data, language, seconds: seconds)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     monkeypatch.setattr(languages.time, "thread_time", lambda: next(clock))
+    monkeypatch.setattr(languages.time, "monotonic", lambda: 0.0)
     parsed = parse_kept.__wrapped__("x = 1\n", "python")
     assert parsed is not None
     assert parsed.left == pytest.approx(languages.QUICK - 0.012)
     with parsed.spend() as until:
         assert until == pytest.approx(2.0 + languages.QUICK - 0.012)
     assert parsed.left == pytest.approx(languages.QUICK - 0.032)
+
+
+def test_a_kept_tree_that_is_asked_again_and_again_is_read_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a call took was missing for all calls after it, until each of them asked a worker."""
+    now = [0.0]
+    monkeypatch.setattr(languages.time, "thread_time", lambda: now[0])
+    monkeypatch.setattr(languages.time, "monotonic", lambda: now[0])
+    parsed = parse_kept.__wrapped__("x = 1\n", "python")
+    assert parsed is not None
+    for _ in range(1000):
+        with parsed.spend() as until:
+            assert until == pytest.approx(now[0] + languages.QUICK)
+            now[0] += 0.0003  # of a small file's colours
+        now[0] += 0.05
+    with parsed.spend():
+        now[0] += languages.QUICK
+    assert parsed.left == pytest.approx(0.0, abs=1e-3), "of one call the sum counts"
+    now[0] += 1.0
+    assert parsed.refill() == pytest.approx(languages.QUICK)
 
 
 def test_brackets_count_together_whatever_their_kind() -> None:

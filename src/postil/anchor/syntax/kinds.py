@@ -65,7 +65,7 @@ class RowNodes:
     def kind(self, row: int, line: str) -> str:
         """Returns the type of the node that begins a row, which is `line`; empty where there is none."""
         parsed = self._parsed
-        if parsed is not None and parsed.left > 0:
+        if parsed is not None and (parsed.left > 0 or parsed.refill() > 0):
             with parsed.spend() as until:
                 found = kind_at(parsed.tree, row, line, until)
             if found is not None:

@@ -157,21 +157,32 @@ def _parser(language: str, seconds: float) -> Parser:
 
 
 class Parsed:
-    """A tree, and the seconds of CPU that this process may still spend on what is read from it."""
+    """A tree, and the seconds of CPU that this process may still spend on what is read from it.
 
-    __slots__ = ("left", "tree")
+    All questions of a call share them. A tree that is kept is asked by many calls, so within a second they come back.
+    """
+
+    __slots__ = ("_asked", "_most", "left", "tree")
 
     def __init__(self, tree: Tree, left: float) -> None:
         self.tree, self.left = tree, left
+        self._most, self._asked = left, time.monotonic()
 
     @contextmanager
     def spend(self) -> Generator[float]:
         """Yields until when something may be read from the tree, by this thread's CPU; what it took is taken off."""
         begun = time.thread_time()
         try:
-            yield begun + self.left
+            yield begun + self.refill()
         finally:
             self.left -= time.thread_time() - begun
+
+    def refill(self) -> float:
+        """Returns what is left now."""
+        now = time.monotonic()
+        self.left = min(self._most, self.left + (now - self._asked) * QUICK)
+        self._asked = now
+        return self.left
 
 
 _lifted: list[bool] = []
