@@ -27,9 +27,9 @@ from postil.anchor.model import Source, Span
 from postil.anchor.relocate import relocate_all
 from postil.anchor.syntax.languages import grammar
 from postil.anchor.syntax.symbols import symbols
-from postil.comments.search.patterns import GAP, Pattern
-from postil.comments.search.regex import compile_linear, spans
-from postil.comments.search.text_file import Run
+from postil.comments.search import text_file
+from postil.comments.search.patterns import END, GAP, Pattern
+from postil.comments.search.regex import Meter, compile_linear, spans
 from postil.comments.sidecar.document import Sidecar
 from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
 
@@ -262,17 +262,17 @@ def searched(root: Path, count: int) -> Iterator[Goal]:
 
 def _growth(comments: Comments, query: str) -> float:
     """How many times longer a pattern takes over all texts than over a tenth of them."""
-    whole = comments.overview.index._texts._file  # pyright: ignore[reportPrivateUsage]
+    whole = comments.overview.index._texts[text_file.COMMENTS]._file  # pyright: ignore[reportPrivateUsage]
     ends = list(whole.ends[: len(whole) // 10])
-    part = Run(whole.run[: ends[-1] + 2], list(whole.numbers[: len(ends)]), ends)
+    part = text_file.Run(whole.run[: ends[-1] + 2], list(whole.numbers[: len(ends)]), ends)
     return _spent(lambda: whole.search(Pattern(query)))[1] / _spent(lambda: part.search(Pattern(query)))[1]
 
 
 def _scanned(comments: Comments, query: str) -> int:
     """How many matches RE2 finds in the bytes that are searched, and nothing made of them."""
-    run = comments.overview.index._texts._file.run  # pyright: ignore[reportPrivateUsage]
+    run = comments.overview.index._texts[text_file.COMMENTS]._file.run  # pyright: ignore[reportPrivateUsage]
     Pattern(query)
-    first = spans(compile_linear(f"(?m:{query})", ignore_case=True))
+    first = spans(compile_linear(f"(?m:{query})", ignore_case=True), Meter(query), END)
     found = at = 0
     while True:
         start, stop = first(run, at)
