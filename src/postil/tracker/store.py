@@ -14,7 +14,15 @@ from postil.tracker.events import Envelope, Event, Known, decode_lines, decode_p
 from postil.tracker.index.entity_lines import read_some_histories
 from postil.tracker.index.index import Index, open_lines
 from postil.tracker.log.append import append, append_bulk, find_author
-from postil.tracker.log.format import LogDamaged, find_merge_base, find_unread, is_ancestor, open_objects, read_runs
+from postil.tracker.log.format import (
+    LogCommit,
+    LogDamaged,
+    find_merge_base,
+    find_unread,
+    is_ancestor,
+    open_objects,
+    read_runs,
+)
 from postil.tracker.log.new_objects import Author
 from postil.tracker.log.refs import Tip, is_own, list_logs, name_own_ref
 from postil.tracker.log.replica import Replica, ensure_replica, lock_writes, make_replica
@@ -41,6 +49,8 @@ class Store:
         self.repository = repository
         self.index = Index(repository, cache_home)
         self._now = now or (lambda: datetime.datetime.now(datetime.UTC))
+        self._last: LogCommit | None = None
+        """What was written last: git need not be asked for it."""
 
     def now(self) -> datetime.datetime:
         """Returns the time, for people; never for order."""
@@ -81,13 +91,14 @@ class Store:
         """Hold the write lock with the index up to date. What is written becomes one commit if the block ends well."""
         author = find_author(self.repository.root, name, mail)
         with lock_writes(self.repository):
-            replica, ref, tip = self.find_own_log()
-            self.refresh()
+            found = list_logs(self.repository.root)
+            self.index.refresh(found)
+            replica, ref, tip = self.find_own_log(found)
             if self._is_forged(replica, ref):
+                found = list_logs(self.repository.root)
                 replica, ref, tip = self._take_new_identity(
-                    replica, [tip for tip in list_logs(self.repository.root) if is_own(tip, replica.id)], []
+                    replica, [tip for tip in found if is_own(tip, replica.id)], []
                 )
-                self.refresh()
             tx = Transaction(self, replica.id, author, message)
             yield tx
             if tx.lines and not dry_run:
@@ -96,23 +107,26 @@ class Store:
     def _commit(self, tx: Transaction, ref: str, tip: str | None) -> None:
         lines, clock = tx.lines, tx.clock
         if len(lines) > _BULK or sum(map(len, lines)) > limits.LOG_SEGMENT // 2:
-            commit = append_bulk(self.repository, ref, tip, lines, clock, tx.author)
+            self._last = append_bulk(self.repository, ref, tip, lines, clock, tx.author)
             self.refresh()
             return
         joined = b"".join(line + b"\n" for line in lines)
         try:
-            commit = append(self.repository, ref, tip, joined, len(lines), clock, tx.author)
+            commit = append(self.repository, ref, tip, joined, len(lines), clock, tx.author, self._last)
         except LogDamaged:
             # The end of our own log is lost. The write is not: a new log begins, and reading tells of the old one.
             replica = make_replica(self.repository)
             ref = name_own_ref(replica.id, replica.branches)
             commit = append(self.repository, ref, None, joined, len(lines), clock, tx.author)
+        self._last = commit
         self.index.apply(Tip(ref, commit.oid, tx.replica), commit)
 
-    def find_own_log(self) -> tuple[Replica, str, str | None]:
-        """This clone's identity, its ref and the ref's commit; all new if another clone writes under the old ones."""
+    def find_own_log(self, found: Sequence[Tip]) -> tuple[Replica, str, str | None]:
+        """This clone's identity, its ref and the ref's commit; all new if another clone writes under the old ones.
+
+        `found` is every log there is.
+        """
         replica = ensure_replica(self.repository)
-        found = list_logs(self.repository.root)
         own = [tip for tip in found if is_own(tip, replica.id)]
         ref = name_own_ref(replica.id, replica.branches)
         elsewhere = [tip for tip in found if tip.replica == replica.id and not is_own(tip, replica.id)]
@@ -139,6 +153,7 @@ class Store:
                 count, author = carried.count(b"\n"), find_author(root)
                 end = append(self.repository, ref, end, carried, count, commit.clock, author).oid
             run_git(root, "update-ref", "-d", "--end-of-options", tip.ref, tip.oid, mode=DURABLE)
+        self.refresh()
         return replica, ref, end
 
     def _is_forged(self, replica: Replica, ref: str) -> bool:

@@ -67,10 +67,14 @@ def test_create_syncs_every_object_and_the_ref_before_it_answers(
         assert done.returncode == 0, done.stderr
     synced: set[str] = set()
     named: list[str] = []
+    begun: dict[str, str] = {}
     for line in log.read_text().splitlines():
-        if found := re.search(r"f(?:data)?sync\(\d+<([^>]+)>\)", line):
-            synced.add(os.path.basename(found[1]))
-            named = [name for name in named if name != found[1].rpartition("/")[2]]
+        thread = line.partition(" ")[0]
+        if found := re.search(r"f(?:data)?sync\(\d+<([^>]+)>", line):
+            begun[thread] = os.path.basename(found[1])
+        if re.search(r"f(?:data)?sync\b.*\) += 0", line):  # at once, or resumed while other threads went on
+            synced.add(begun[thread])
+            named = [name for name in named if name != begun[thread]]
         elif found := re.search(r'(?:link|rename)\("([^"]+)", "([^"]+)"', line):
             if "/objects/" in found[1] or "/refs/postil/" in found[2]:
                 assert os.path.basename(found[1]) in synced, f"named before it was synced: {line}"

@@ -91,9 +91,10 @@ class Index:
                 self._db.close()
                 self._db = None
 
-    def refresh(self) -> bool:
-        """Bring the index up to what the refs hold. Returns whether anything was new."""
-        found = list_logs(self.repository.root)
+    def refresh(self, found: Sequence[Tip] | None = None) -> bool:
+        """Bring the index up to what the refs hold (`found`, if they are listed). Returns whether anything was new."""
+        if found is None:
+            found = list_logs(self.repository.root)
         with self.lock:
             for last_try in (False, True):
                 try:

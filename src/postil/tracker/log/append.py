@@ -39,21 +39,31 @@ def find_author(root: str, name: str | None = None, mail: str | None = None) -> 
 
 
 def append(
-    repository: Repository, ref: str, tip: str | None, lines: bytes, count: int, clock: int, author: Author
+    repository: Repository,
+    ref: str,
+    tip: str | None,
+    lines: bytes,
+    count: int,
+    clock: int,
+    author: Author,
+    last: LogCommit | None = None,
 ) -> LogCommit:
-    """Put a run of events after the tip and move the ref there. Durable when it returns; call with the lock held."""
+    """Put a run of events after the tip and move the ref there. Durable when it returns; call with the lock held.
+
+    `last` is the commit that this process wrote last: when it is the tip, git is not asked for it.
+    """
     if len(lines) > limits.LOG_SEGMENT:  # more than a commit's message should hold
         return append_bulk(repository, ref, tip, [line for line in lines.split(b"\n") if line], clock, author)
     new = NewObjects(repository)
-    with open_objects(repository.root) as git:
-        before = git.commit(tip) if tip else None
-        position = before.end if before else 0
-        if before is None:
-            tree = new.write_tree([])
-        elif (position + count) // SEAL > position // SEAL:
-            tree = _try_to_seal(new, git, before, lines)
-        else:
-            tree = before.tree
+    if tip is None:
+        position, tree = 0, new.write_tree([])
+    elif last is not None and last.oid == tip and not _is_full(last, count) and new.is_loose(tip):
+        position, tree = last.end, last.tree
+    else:
+        with open_objects(repository.root) as git:
+            before = git.commit(tip)
+            position = before.end
+            tree = _try_to_seal(new, git, before, lines) if _is_full(before, count) else before.tree
     message = b"postil %d %d %d\n\n%s" % (position, count, clock, lines)
     oid = new.write_commit(tree, tip, author, message)
     move_ref(repository, ref, oid, tip, author, new)
@@ -153,6 +163,11 @@ def _clear_stale_lock(repository: Repository, ref: str) -> bool:
     except OSError:
         pass
     return False
+
+
+def _is_full(before: LogCommit, count: int) -> bool:
+    """Returns whether so many more events make a segment."""
+    return (before.end + count) // SEAL > before.end // SEAL
 
 
 def _try_to_seal(new: NewObjects, git: Objects, before: LogCommit, lines: bytes) -> str:

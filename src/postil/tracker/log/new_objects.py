@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Sequence
 
@@ -85,10 +86,11 @@ class NewObjects:
         while os.path.exists(running) and time.monotonic() < deadline:
             self.restore()
             time.sleep(0.02)
-        if not all(map(self._is_loose, self._written)):  # deleted, or in a pack: git knows
+        if not all(map(self.is_loose, self._written)):  # deleted, or in a pack: git knows
             self.restore()
 
-    def _is_loose(self, oid: str) -> bool:
+    def is_loose(self, oid: str) -> bool:
+        """Returns whether an object is there in a file of its own."""
         return os.path.exists(os.path.join(self._repository.common_dir, "objects", oid[:2], oid[2:]))
 
     def sync_folders(self, ref: str) -> None:
@@ -100,8 +102,26 @@ class NewObjects:
             os.path.dirname(os.path.dirname(ref)),
         }
         folders |= {os.path.join("objects", oid[:2]) for oid in self._written}
-        for folder in sorted(folders):
-            _sync_folder(os.path.join(self._repository.common_dir, folder))
+        _sync_together([os.path.join(self._repository.common_dir, folder) for folder in sorted(folders)])
+
+
+def _sync_together(folders: list[str]) -> None:
+    """Sync them at once: the disk then flushes once or twice, and not once for each."""
+    faults: list[StorageFailed] = []
+
+    def sync(folder: str) -> None:
+        try:
+            _sync_folder(folder)
+        except StorageFailed as fault:
+            faults.append(fault)
+
+    threads = [threading.Thread(target=sync, args=(folder,), daemon=True) for folder in folders]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if faults:
+        raise faults[0]
 
 
 def _sync_folder(path: str) -> None:

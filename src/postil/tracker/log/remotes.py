@@ -106,7 +106,7 @@ def push(store: Store, remote: str) -> Pushed | None:
     # what is ours under the new name.
     fetch(store, remote)
     with lock_writes(store.repository):
-        replica, ref, tip = store.find_own_log()
+        replica, ref, tip = store.find_own_log(list_logs(root))
     if tip is not None:
         said = _push(store, remote, ref)
         if said is not None:
