@@ -114,8 +114,8 @@ def _changes(tree: ast.Module) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]
             continue
         if isinstance(node, ast.expr | ast.stmt):
             yield from ((changed, where or "module", new) for changed, new in _changed(node))
-        if isinstance(node, ast.keyword) and DURATIONS.search(node.arg or ""):
-            continue
+        if isinstance(node, ast.keyword) and (DURATIONS.search(node.arg or "") or ast.unparse(node) == "strict=True"):
+            continue  # `zip(…, strict=True)` asserts, and an assertion is no mutant either
         if isinstance(node, ast.Assign | ast.AnnAssign) and _is_duration(node):
             continue
         if isinstance(node, ast.AnnAssign):

@@ -15,9 +15,11 @@ from typing import IO, Any
 
 import psycopg
 
-from tests.needs import needs
+from tests.needs import ROOT, needs
 
 NOBODY = 65534
+EMPTY = ROOT / "build"
+"""Where an empty cluster is kept: to copy one takes a third of the time of making one."""
 # Durable, and small: many of these may run beside each other.
 OPTIONS = {
     "listen_addresses": "",
@@ -40,10 +42,18 @@ class PostgresServer:
         self._initdb, self._postgres = _programs(folder)
 
     def create(self) -> None:
-        """Make an empty cluster."""
+        """Make an empty cluster: a copy of the first one that was made with this program."""
+        kept = EMPTY / f"postgres-{os.geteuid()}-{os.stat(needs('initdb')).st_mtime_ns}"
+        if kept.is_dir():
+            subprocess.run(["cp", "-a", kept, self.data], check=True)
+            return
         command = [self._initdb, "-D", str(self.data), "-U", "postil", "-A", "trust", "-N", "-E", "UTF8", "--locale=C"]
         with open(self.folder / "log", "ab") as log:
-            assert _spawn(command, log).wait() == 0, (self.folder / "log").read_text()
+            assert _spawn([*command, "--wal-segsize=1"], log).wait() == 0, (self.folder / "log").read_text()
+        EMPTY.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=EMPTY) as new, suppress(OSError):  # another was first
+            subprocess.run(["cp", "-a", self.data, f"{new}/data"], check=True)
+            os.rename(f"{new}/data", kept)
 
     def start(self) -> None:
         """Start it, unless it runs; wait until it answers."""

@@ -90,7 +90,7 @@ def test_a_batch_larger_than_the_bound_may_run_alone(replicas: Run) -> None:
 def test_a_bound_of_zero_bounds_nothing(replicas: Run) -> None:
     async def test(one: EphemeralStore, two: EphemeralStore) -> None:
         entered = [await one.enter(entry(1, limit=0, at_once=0)) for _ in range(5)]
-        assert {(each.granted, each.ticket) for each in entered} == {(1, "")}
+        assert {(each.granted, each.remaining, each.ticket) for each in entered} == {(1, 0, "")}
 
     replicas(test)
 
@@ -229,5 +229,9 @@ def test_calls_that_ended_count_no_more_and_never_below_none() -> None:
         store.leave("w", first.ticket)
         assert (await store.enter(entry(2, at_once=2))).granted == 2
         assert (await store.enter(entry(1, at_once=2))).busy
+        store.leave("w", "1")
+        assert (await store.enter(entry(2, at_once=2))).busy, "one still runs"
+        store.leave("w", "1")
+        assert vars(store)["_running"] == {}, "of who has left nothing is kept"
 
     asyncio.run(test())

@@ -37,6 +37,12 @@ def test_another_process_with_the_same_number_is_not_the_holder() -> None:
     assert not is_alive(f"{host} {int(started) + 1}", since=time.time(), patience=1000)
 
 
+def test_a_process_that_cannot_be_found_is_not_alive() -> None:
+    host = this_process().rsplit(" ", 2)[0]
+    for started in (1, 2, 345):
+        assert not is_alive(f"{host} {2**31 - 1} {started}", since=time.time(), patience=1000)
+
+
 def test_the_name_is_stable_and_holds_the_process_number() -> None:
     assert this_process() == this_process()
     assert this_process().split()[-2] == str(os.getpid())

@@ -211,6 +211,17 @@ def test_a_call_that_died_is_not_run_again(tmp_path: Path) -> None:
     state.close()
 
 
+def test_a_repeat_waits_also_in_its_last_moment() -> None:
+    class Answering(MemoryState):
+        def wait(self, beyond: int, timeout: float) -> bool:
+            keys.finish("s", "k", b"answer")
+            return super().wait(beyond, timeout)
+
+    keys = IdempotencyKeys(Answering(), wait_seconds=0.5)
+    keys.begin("s", "k", "f")
+    assert keys.begin("s", "k", "f") == b"answer"
+
+
 def test_a_repeat_waits_longer_than_one_look() -> None:
     keys = IdempotencyKeys(MemoryState(), wait_seconds=10)
     keys.begin("s", "k", "f")

@@ -5,7 +5,7 @@ import pytest
 from postil.core import call
 from postil.core.failure import Failure, StorageFailed
 from postil.storage import last_seen
-from postil.storage.last_seen import LARGEST, LONGEST, OVERHEAD, LastSeen, Question, StaleRecords
+from postil.storage.last_seen import LONGEST, OVERHEAD, LastSeen, Question, StaleRecords
 
 GET: Question = ("get", "s", "k", None)
 
@@ -79,12 +79,12 @@ def test_a_list_counts_with_all_its_keys_and_values(clock: Clock) -> None:
 
 
 def test_one_very_large_answer_is_not_kept_and_drops_no_other(clock: Clock) -> None:
-    seen = LastSeen(most_bytes=2 * LARGEST)
+    seen = LastSeen()
     seen.note(GET, b"v")
-    seen.note(("get", "s", "large", None), b"v" * (LARGEST - OVERHEAD + 1))
+    seen.note(("get", "s", "large", None), b"v" * (2 * 1024 * 1024 - OVERHEAD + 1))
     assert seen.find(("get", "s", "large", None)) is None
     assert seen.find(GET) is not None
-    seen.note(("get", "s", "large", None), b"v" * (LARGEST - OVERHEAD))
+    seen.note(("get", "s", "large", None), b"v" * (2 * 1024 * 1024 - OVERHEAD))
     assert seen.find(("get", "s", "large", None)) is not None
 
 

@@ -49,9 +49,16 @@ def test_what_holds_already_is_not_waited_for() -> None:
 
 
 def test_waiting_ends_with_the_time_and_says_so() -> None:
+    asked: list[bool] = []
+
+    def holds() -> bool:
+        asked.append(True)
+        return False
+
     begun = time.monotonic()
-    assert not ChangeListeners().wait_until(lambda: False, 0.05)
+    assert not ChangeListeners().wait_until(holds, 0.05)
     assert 0.05 <= time.monotonic() - begun < 2
+    assert len(asked) <= 3, "nothing has changed: there is nothing to ask for"
 
 
 def test_a_change_wakes_long_before_the_time_is_over() -> None:

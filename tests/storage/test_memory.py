@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from postil.storage.memory import MemoryState
 
 
@@ -26,14 +28,15 @@ def test_a_failed_write_wakes_nobody_and_is_no_version() -> None:
     assert (state.version(), called) == (0, [])
 
 
-def test_a_record_is_gone_exactly_when_it_expires() -> None:
+def test_a_record_is_gone_exactly_when_it_expires(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: 1000.0)
     state = MemoryState()
-    now = time.time()
     with state.writing() as changes:
-        changes.put("s", "past", b"", now - 0.001)
-        changes.put("s", "future", b"", now + 1000)
+        changes.put("s", "now", b"", 1000.0)
+        changes.put("s", "soon", b"", 1000.001)
     with state.reading() as records:
-        assert records.range("s") == [("future", b"")]
+        assert records.range("s") == [("soon", b"")]
+        assert records.get("s", "now") is None
 
 
 def test_closing_it_keeps_what_it_holds() -> None:

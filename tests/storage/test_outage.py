@@ -76,4 +76,15 @@ def test_who_watches_hears_once_that_a_store_is_away_and_once_that_it_is_back(cl
         "PostgreSQL at db.example:5432 answers again, after 12 s",
     ]
     outage.note(None)
-    assert len(heard) == 2
+    assert len(heard) == 2, "who stopped hears nothing"
+
+
+def test_what_is_told_of_a_store_is_a_short_line(clock: Clock) -> None:
+    heard: list[str] = []
+    stop = watch_outages(heard.append)
+    try:
+        Outage("R").note(OSError("a " * 50 + "b" * 101))
+        Outage("R").note(None)
+    finally:
+        stop()
+    assert heard == ["warning: R does not answer: " + "a " * 50 + "b" * 100, "warning: R does not answer"]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 import redis as redis_library
 
+from postil.core.failure import InvalidArguments
 from postil.storage.failures import StateUnable
 from postil.storage.memory import MemoryState
 from postil.storage.postgresql.postgres import PostgresState
@@ -39,6 +40,7 @@ def test_the_address_says_which_state(redis: RedisServer, postgres: PostgresServ
         state.close()
     with pytest.raises(BadState, match=r"mysql://… by this version"):
         open_shared("mysql://host")
+    assert BadState("").exit_status == InvalidArguments("").exit_status
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from postil.core.failure import Failure, StorageFailed
-from postil.storage import sqlite as sqlite_state
 from postil.storage.failures import StateBusy, StateDamaged, StateFull, StateNewer, StateUnwritable
 from postil.storage.sqlite import SqliteState
 
@@ -48,7 +48,7 @@ def test_nobody_else_can_read_it(state: SqliteState, path: Path) -> None:
         put(state)
     finally:
         os.umask(before)
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in (path.parent, path.parent.parent)] == [0o700] * 2
     assert {entry.name: stat.S_IMODE(entry.stat().st_mode) for entry in path.parent.iterdir()} == {
         "state.db": 0o600,
         "state.db-journal": 0o600,
@@ -98,9 +98,10 @@ def test_a_newer_format_is_not_touched(state: SqliteState, path: Path) -> None:
     put(state)
     state.close()
     newer = sqlite3.connect(path)
-    newer.execute("PRAGMA user_version = 99")
+    assert newer.execute("PRAGMA user_version").fetchone() == (1,)
+    newer.execute("PRAGMA user_version = 2")
     newer.close()
-    with pytest.raises(StateNewer, match="has format 99"):
+    with pytest.raises(StateNewer, match="has format 2"):
         get(state)
 
 
@@ -192,17 +193,21 @@ def test_a_fault_of_our_own_is_not_called_damage(state: SqliteState) -> None:
         records.get("s", object())  # type: ignore[arg-type]
 
 
-def test_a_database_kept_busy_is_said(path: Path) -> None:
+def test_a_database_kept_busy_is_waited_for_and_said_when_it_takes_too_long(path: Path) -> None:
     state = SqliteState(str(path), busy_seconds=0.1)
     put(state)
-    holder = sqlite3.connect(path, isolation_level=None)
+    holder = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     holder.execute("BEGIN EXCLUSIVE")
     with pytest.raises(StateBusy):
         put(state)
-    holder.execute("ROLLBACK")
-    holder.close()
-    put(state)
     state.close()
+    waiting = SqliteState(str(path))
+    freed = threading.Timer(0.2, lambda: holder.execute("ROLLBACK"))
+    freed.start()
+    put(waiting)
+    freed.join()
+    holder.close()
+    waiting.close()
 
 
 def test_a_file_moved_away_is_not_written_on(state: SqliteState, path: Path) -> None:
@@ -245,21 +250,6 @@ def test_a_killed_writer_loses_nothing_it_acknowledged(state: SqliteState, path:
     assert len(kept - acknowledged) <= 12  # at most the one in flight of each
     assert state.damage() == []
     assert {entry.name for entry in path.parent.iterdir()} <= {"state.db", "state.db-journal"}
-
-
-def test_many_processes_may_make_it_at_the_same_time(path: Path) -> None:
-    code = (
-        "import sys; from postil.storage.sqlite import SqliteState\n"
-        "state = SqliteState(sys.argv[1])\n"
-        "for n in range(20):\n"
-        "  with state.writing() as changes: changes.put('s', '%s-%d' % (sys.argv[2], n), b'')\n"
-    )
-    writers = [subprocess.Popen([sys.executable, "-c", code, str(path), str(number)]) for number in range(6)]
-    assert [writer.wait(timeout=100) for writer in writers] == [0] * 6
-    state = SqliteState(str(path))
-    with state.reading() as records:
-        assert len(records.range("s")) == 120
-    state.close()
 
 
 def test_another_process_wakes_a_waiting_one_within_a_second(state: SqliteState, path: Path) -> None:
@@ -331,20 +321,6 @@ def test_what_expired_is_deleted_when_something_that_expires_is_put(state: Sqlit
     raw.close()
 
 
-def test_a_new_file_is_synced_before_it_has_its_name(
-    state: SqliteState, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    synced: list[tuple[str, bool]] = []
-
-    def sync(one: str) -> None:
-        synced.append((os.path.basename(one)[:8], path.exists()))
-
-    monkeypatch.setattr(sqlite_state, "sync", sync)
-    put(state)
-    assert (".postil-", False) in synced
-    assert ("postil", True) in synced, "the folder, so that the name is durable too"
-
-
 def test_a_change_of_the_journal_wakes_and_one_of_another_file_does_not(state: SqliteState, path: Path) -> None:
     called: list[int] = []
     state.on_change(lambda: called.append(1))
@@ -352,6 +328,9 @@ def test_a_change_of_the_journal_wakes_and_one_of_another_file_does_not(state: S
     assert called == []
     state._notice(frozenset({f"{path}-journal"}))  # pyright: ignore[reportPrivateUsage]
     assert called
+    called.clear()
+    state._notice(frozenset({"*"}))  # pyright: ignore[reportPrivateUsage]
+    assert called, "too much changed to be named"
 
 
 def test_a_folder_for_other_things_too_is_left_as_it_is(tmp_path: Path) -> None:
@@ -367,34 +346,6 @@ def test_a_folder_for_other_things_too_is_left_as_it_is(tmp_path: Path) -> None:
     assert stat.S_IMODE((shared / "state.db").stat().st_mode) == 0o600
 
 
-KILLED_WRITER = """
-import os, sqlite3, sys
-writer = sqlite3.connect(sys.argv[1], isolation_level=None)
-writer.executescript("PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL; PRAGMA cache_size = 1; BEGIN;")
-for number in range(300):
-    writer.execute("INSERT INTO records VALUES ('x', ?, ?, NULL)", (str(number), b"y" * 3000))
-os.kill(os.getpid(), 9)
-"""
-
-
-def test_what_a_killed_writer_of_a_file_that_was_moved_away_left_does_not_damage_the_new_one(
-    state: SqliteState, path: Path
-) -> None:
-    put(state, "first")
-    state.close()
-    subprocess.run([sys.executable, "-c", KILLED_WRITER, str(path)], timeout=60)
-    journal = path.with_name("state.db-journal")
-    left = journal.read_bytes()
-    assert left, "it was killed in the middle"
-    path.rename(f"{path}.damaged")  # as the advice says
-    for number in range(20):
-        put(state, str(number))
-    assert state.damage() == []
-    assert get(state, "first") is None
-    (old,) = path.parent.glob("state.db-journal.*.old")
-    assert old.read_bytes() == left, "nothing is thrown away"
-
-
 @pytest.mark.parametrize("value", ["'text'", "1.5", "x'00'"])
 def test_a_counter_that_is_no_number_is_damage(state: SqliteState, path: Path, value: str) -> None:
     with state.writing() as changes:
@@ -406,3 +357,54 @@ def test_a_counter_that_is_no_number_is_damage(state: SqliteState, path: Path, v
     other.close()
     with pytest.raises(StateDamaged):
         put(state)
+
+
+def test_a_write_too_large_for_the_memory_waits_for_readers_too(path: Path) -> None:
+    """What does not fit into SQLite's cache is written in the middle of the block, and needs the whole file for it."""
+    state, reader = SqliteState(str(path)), SqliteState(str(path))
+    put(state)
+    reading = reader.reading()
+    reading.__enter__()
+    ended = threading.Timer(0.3, lambda: reading.__exit__(None, None, None))
+    ended.start()
+    with state.writing() as changes:
+        for number in range(40):
+            changes.put("s", str(number), b"x" * 100_000)
+    ended.join()
+    assert len(get(reader, "39") or b"") == 100_000
+    state.close()
+    reader.close()
+
+
+def test_a_dump_holds_no_clock_and_a_load_only_raises_the_version(state: SqliteState, tmp_path: Path) -> None:
+    with state.writing() as changes:
+        changes.put("s", "k", b"v", time.time() + 100)
+        changes.next("n")
+    counters, records = state.dump()
+    assert sorted(counters) == [("n", 1), ("version", 1)]
+    other = SqliteState(str(tmp_path / "other.db"))
+    for number in range(5):
+        put(other, str(number))
+    other.load([("version", 3), ("n", 1)], records)
+    assert other.version() == 7
+    other.load([("version", 20)], [])
+    assert other.version() == 21
+    other.close()
+
+
+def test_who_closed_it_is_not_told_of_changes_any_more(path: Path) -> None:
+    state, other, heard = SqliteState(str(path)), SqliteState(str(path)), threading.Event()
+    put(state)
+    before = {*threading.enumerate()}
+    state.on_change(heard.set)
+    watching = {*threading.enumerate()} - before
+    put(other)
+    assert heard.wait(30)
+    state.close()
+    for thread in watching:
+        thread.join(30)
+        assert not thread.is_alive()
+    put(state, "again")  # it opens by itself
+    assert get(other, "again") == b"v"
+    state.close()
+    other.close()

@@ -44,11 +44,9 @@ class MemoryEphemeralStore:
 
     def leave(self, who: str, ticket: str) -> None:
         """Count the calls of this ticket as ended."""
-        left = self._running.get(who, 0) - int(ticket)
+        left = self._running.pop(who, 0) - int(ticket)
         if left > 0:
             self._running[who] = left
-        else:
-            self._running.pop(who, None)
 
     async def take(self, window: str, cost: int, limit: int, seconds: float) -> Taken:
         """Take up to `cost` places in a rolling window that has `limit` of them."""

@@ -58,9 +58,10 @@ class LastSeen:
     def find(self, question: Question) -> tuple[float, Answer] | None:
         """Returns the age of the answer and the answer, or None if it is unknown or too old."""
         with self._lock:
-            noted, _, answer = self._answers.get(question, (-LONGEST, 0, None))
-        age = time.monotonic() - noted
-        return (age, answer) if age < LONGEST else None
+            found = self._answers.get(question)
+        if found is None or (age := time.monotonic() - found[0]) >= LONGEST:
+            return None
+        return age, found[2]
 
     def _drop(self, question: Question) -> None:
         _, size, _ = self._answers.pop(question, (0.0, 0, None))

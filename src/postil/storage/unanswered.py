@@ -26,5 +26,5 @@ def ask_until_known(ask: Callable[[], T], seconds: float, is_answer: Callable[[F
             if is_answer(failure):
                 raise
             if time.monotonic() > deadline:
-                raise StateUnclear(failure.message[:200]) from failure
+                raise StateUnclear(failure.message) from failure
         time.sleep(PAUSE)

@@ -10,9 +10,11 @@ import msgspec
 import pytest
 
 from postil.core.call import Caller
+from postil.core.effects.witness import Report, Unended
 from postil.core.ports import State
+from postil.storage.audit.audit_chains import verify
 from postil.storage.audit.audit_log import AuditLog
-from postil.storage.audit.audit_records import HEADS, SPACE, Record
+from postil.storage.audit.audit_records import HEADS, SPACE, Head, Record, digest
 from postil.storage.later import LATER
 from postil.storage.memory import MemoryState
 from postil.storage.sqlite import SqliteState
@@ -162,3 +164,97 @@ def test_numbers_that_a_failed_write_took_are_not_missed(state: State) -> None:
         fail()
     write(state, "b")
     assert log.verify().broken == []
+
+
+# ----- one fault at a time -------------------------------------------------------------------------------------------
+
+
+def stored(*made: Record) -> list[tuple[str, bytes]]:
+    """Returns records as they are stored: the first took two numbers, and each names the one before it in its chain."""
+    rows: list[tuple[str, bytes]] = []
+    before: dict[str, str] = {}
+    for number, record in enumerate(made, 2):
+        value = msgspec.json.encode(msgspec.structs.replace(record, before=before.get(record.writer, "")))
+        before[record.writer] = digest(value)
+        rows.append((f"{number:016d}", value))
+    return rows
+
+
+BEGIN, OPEN, END = Record(1.0, "begin", "w"), Record(2.0, "open", "w", n=1), Record(3.0, "end", "w", n=2, of=1)
+
+
+def head_of(rows: list[tuple[str, bytes]], n: int) -> dict[str, Head | None]:
+    return {"w": Head(n, digest(rows[-1][1]))}
+
+
+def test_a_whole_chain_has_no_fault() -> None:
+    rows = stored(BEGIN, OPEN, END)
+    assert verify(rows, head_of(rows, 2)) == Report(3, 1, 0, [], [])
+
+
+def test_a_head_of_a_moment_before_is_no_fault_and_a_later_one_is() -> None:
+    rows = stored(BEGIN, OPEN, END)
+    assert verify(rows, {"w": Head(1, digest(rows[1][1]))}).broken == []
+    assert verify(rows, head_of(rows, 3)).broken == ["the chain w ends at number 2, not at 3 as its head says"]
+    assert verify(rows, {"w": Head(2, "0" * 64)}).broken == ["the chain w ends at number 2, not at 2 as its head says"]
+
+
+def test_a_chain_without_a_head_and_a_head_without_a_chain_are_faults() -> None:
+    rows = stored(BEGIN, OPEN, END)
+    assert verify(rows, {}).broken == ["the chain w has no head"]
+    assert verify(rows, {"w": None}).broken == ["the head of the chain w cannot be read"]
+    assert verify([], {"w": Head(2, "")}).broken == ["the chain w is gone: it had 3 records"]
+
+
+def test_a_chain_begins_once_and_with_its_first_number() -> None:
+    twice = stored(BEGIN, BEGIN)
+    assert "record 0000000000000003 begins a chain that has begun before" in verify(twice, head_of(twice, 0)).broken
+    late = stored(msgspec.structs.replace(BEGIN, n=1))
+    assert verify(late, head_of(late, 1)).broken == ["record 0000000000000002 begins a chain that has begun before"]
+
+
+def test_a_number_that_is_missing_or_given_twice_in_a_chain_is_a_fault() -> None:
+    for n in (0, 1, 3):
+        rows = stored(BEGIN, OPEN, msgspec.structs.replace(END, n=n))
+        assert verify(rows, head_of(rows, n)).broken == [
+            f"the chain w has number {n} behind 1 (record 0000000000000004)"
+        ]
+    lost = stored(OPEN, END)
+    assert verify(lost, head_of(lost, 2)).broken == [
+        "the chain w has lost its beginning: record 0000000000000002 has number 1",
+        "records behind 0000000000000000 and before 0000000000000002 are gone",
+    ]
+
+
+def test_only_a_beginning_may_take_two_numbers_of_the_log() -> None:
+    rows = stored(BEGIN, OPEN, END)
+    key, value = rows[2]
+    assert verify([*rows[:2], (f"{int(key) + 1:016d}", value)], head_of(rows, 2)).broken == [
+        "records behind 0000000000000003 and before 0000000000000005 are gone"
+    ]
+    first = [(f"{int(key) + 1:016d}", value) for key, value in rows]
+    assert verify(first, head_of(rows, 2)).broken == [
+        "records behind 0000000000000000 and before 0000000000000003 are gone"
+    ]
+    odd = [*rows[:1], ("0000000000000002b", rows[1][1]), (rows[1][0], rows[2][1])]  # a key that nobody of us gives
+    assert verify(odd, head_of(rows, 2)).broken == []
+
+
+def test_an_opening_is_stored_and_ended_by_its_own_number_alone() -> None:
+    again = Record(4.0, "open", "w", n=3, principal="ada", operation="send", object="id=1")
+    rows = stored(BEGIN, OPEN, END, again, Record(5.0, "stored", "w", n=4, of=3))
+    report = verify(rows, head_of(rows, 4))
+    assert report.broken == []
+    assert report.unended == [Unended(4.0, "ada", "send", "id=1", stored=True, running=False)]
+
+
+def test_what_the_first_release_wrote_is_counted_and_in_no_chain() -> None:
+    old = msgspec.json.encode(Record(1.0, principal="old"))
+    report = verify([(f"{number:016d}", old) for number in (1, 2)], {})
+    assert (report.records, report.chains, report.unchained, report.broken) == (2, 0, 2, [])
+
+
+def test_of_many_faults_and_openings_a_hundred_are_listed() -> None:
+    rows = stored(BEGIN, *(Record(2.0, "open", "w", n=n, principal=str(n)) for n in range(1, 103)))
+    assert [one.principal for one in verify(rows, head_of(rows, 102)).unended] == [str(n) for n in range(3, 103)]
+    assert len(verify([(f"{n:016d}", b"{") for n in range(1, 103)], {}).broken) == 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 import msgspec
@@ -14,6 +14,7 @@ from postil.core.call import Caller
 from postil.core.effects.joining import joining
 from postil.core.failure import StorageFailed
 from postil.core.ports import Changes, State
+from postil.storage.audit import audit_log
 from postil.storage.audit.audit_log import AuditLog
 from postil.storage.audit.audit_records import HEADS, SPACE, Record
 from postil.storage.failures import StateAway, StateFull
@@ -165,6 +166,43 @@ def test_an_end_that_waits_is_written_with_the_next_opening(monkeypatch: pytest.
     assert kinds(state) == ["begin", "open", "end", "open"]
 
 
+def test_who_was_written_with_others_writes_nothing_himself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two at once would write the same end twice, and lose another one."""
+    monkeypatch.setattr(LATER, "add", id)
+    state = Held()
+    log = AuditLog(lambda: state)
+    first = AuditLog.append
+
+    def append(self: AuditLog, changes: Changes, record: Record) -> int:
+        if record.principal == "ada":  # the last of those that are written together
+            log.end(Record(time.time(), "end", of=1))
+        return first(self, changes, record)
+
+    monkeypatch.setattr(AuditLog, "append", append)
+    open_beside_a_hostile_caller(state, log)
+    assert state.writes == 2
+    assert "end" not in kinds(state), "it came too late for them, and waits for the next write"
+
+
+def test_an_end_that_another_wrote_meanwhile_is_no_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    later: list[Callable[[], object]] = []
+    monkeypatch.setattr(LATER, "add", later.append)
+    state = Held()
+    log = AuditLog(lambda: state)
+    log.end(Record(time.time(), "end", of=1))
+    opening = threading.Thread(target=lambda: log.open(ADA, "op", {}))
+    opening.start()  # it writes the end, too
+    assert state.begun.wait(60)
+    ending = threading.Thread(target=later[0])
+    ending.start()
+    while not log.waiting:
+        time.sleep(0.001)
+    state.go.set()
+    opening.join()
+    ending.join()
+    assert (kinds(state), state.writes, state.version()) == (["begin", "end", "open"], 1, 1)
+
+
 def test_the_object_is_named_and_the_effect_joined(state: State) -> None:
     log = AuditLog(lambda: state)
     opened = log.open(ADA, "update", {"project_id": 7, "issue_iid": 3, "text": "secret\n", "path": "a\x1b\nb"})
@@ -201,6 +239,16 @@ def test_only_the_last_are_read_and_those_of_the_first_release_too() -> None:
     assert LATER.wait_empty(30)
     assert [entry.operation for entry in log.read(2)] == ["op1", "op2"]
     assert log.read(9)[0].line()[1:] == ("old", "o", "r", "ok")
+
+
+def test_all_records_are_read_however_many_a_page_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = MemoryState()
+    log = AuditLog(lambda: state)
+    for number in range(5):
+        log.open(ADA, f"op{number}", {})  # and a beginning
+    for size in (1, 2, 3, 6, 7):
+        monkeypatch.setattr(audit_log, "PAGE", size)
+        assert [entry.operation for entry in log.read(9)] == [f"op{number}" for number in range(5)]
 
 
 def test_behind_a_head_that_cannot_be_read_nothing_is_begun() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from postil.core import call
 from postil.storage import outage
-from postil.storage.failures import StateAway, StateBusy, StateUnclear
+from postil.storage.failures import StateAway, StateBusy, StateDamaged, StateUnclear
 from postil.storage.idempotency import IdempotencyKeys
 from postil.storage.postgresql import postgres as postgres_state
 from postil.storage.postgresql.postgres import PostgresState
@@ -144,6 +144,41 @@ def test_a_connection_lost_inside_a_block_changes_nothing(state: PostgresState, 
     assert kept(state) == {"before"}
 
 
+def test_a_connection_is_given_back_by_every_block_and_by_one_that_raises(state: PostgresState) -> None:
+    """The health check raises in every block it begins: each would cost a new connection."""
+
+    def server_process() -> int:
+        with state._connections.using() as connection:  # pyright: ignore[reportPrivateUsage]
+            return connection.execute("SELECT pg_backend_pid()").fetchone()[0]
+
+    def fail() -> None:
+        with state.writing() as changes:
+            changes.put("s", "k", b"v")
+            raise LookupError
+
+    before = server_process()
+    with pytest.raises(LookupError):
+        fail()
+    assert server_process() == before
+    assert kept(state) == set()
+    put(state, "k")
+    state.dump()
+    state.leases().acquire("w", "one", "")
+    assert server_process() == before, "whatever it was used for"
+
+
+def test_without_the_row_that_counts_writes_nothing_is_read_as_a_version(
+    state: PostgresState, postgres: PostgresServer
+) -> None:
+    put(state, "before")
+    postgres.execute("DELETE FROM postil_counters WHERE name = 'version'")
+    with pytest.raises(StateDamaged, match="the row version of postil_counters is gone"):
+        state.version()
+    with pytest.raises(StateDamaged, match="the row version of postil_counters is gone"):
+        put(state, "after")
+    assert kept(state) == {"before"}
+
+
 def test_a_restart_between_two_calls_is_not_noticed(state: PostgresState, postgres: PostgresServer) -> None:
     put(state, "one")
     postgres.stop()
@@ -229,6 +264,41 @@ def test_changes_are_heard_again_after_a_restart(state: PostgresState, postgres:
         assert time.monotonic() < end
     stop()
     other.close()
+
+
+def test_between_two_tries_to_listen_is_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = PostgresState("postgresql:///x?host=/nowhere/at/all")
+    tries, pauses = list[int](), list[float]()
+
+    def refuse() -> None:
+        tries.append(1)
+        raise StateAway("refused")
+
+    monkeypatch.setattr(vars(state)["_connections"], "connect", refuse)
+    monkeypatch.setattr(state, "_closed", SimpleNamespace(is_set=lambda: len(tries) == 3, wait=pauses.append))
+    state._listen()  # pyright: ignore[reportPrivateUsage]
+    assert len(pauses) == 3
+
+
+def test_the_names_of_old_commits_are_forgotten_and_not_with_every_write(
+    state: PostgresState, postgres: PostgresServer
+) -> None:
+    def commits() -> list[str]:
+        return [
+            name for (name,) in postgres.execute("SELECT name FROM postil_commits WHERE name LIKE '0 %' ORDER BY name")
+        ]
+
+    def add(name: str, age: str) -> None:
+        postgres.execute(f"INSERT INTO postil_commits VALUES ('{name}', now() - interval '{age}')")
+
+    state.version()  # makes the tables
+    add("0 old", "61 minutes")
+    add("0 young", "59 minutes")
+    put(state, "first")
+    assert commits() == ["0 young"], "one whose answer was lost may still be asked for"
+    add("0 old", "61 minutes")
+    put(state, "second")
+    assert commits() == ["0 old", "0 young"]
 
 
 def test_times_are_those_of_the_server(state: PostgresState, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import select
 import threading
+from typing import Any
 
 import psycopg
 import pytest
@@ -123,8 +125,17 @@ def test_what_postgresql_says_is_told_in_one_line(raised: Exception, told: type[
     connections.note_answer()
 
 
-def test_a_connection_is_used_again_until_it_is_closed(postgres: PostgresServer) -> None:
+def test_a_connection_is_used_again_until_it_is_closed(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     connections = Connections(postgres.address, 15.0, 15.0)
+    looked, look = list[float](), select.select
+
+    def watch(*given: Any) -> Any:
+        looked.append(given[3])
+        return look(*given)
+
+    monkeypatch.setattr(select, "select", watch)
 
     def ask() -> int:
         with connections.using() as connection:
@@ -137,5 +148,6 @@ def test_a_connection_is_used_again_until_it_is_closed(postgres: PostgresServer)
         second = ask()
         assert second != first
         assert ask() == second
+        assert {*looked} == {0}, "nobody waits for one that nobody uses"
     finally:
         connections.close()

@@ -6,10 +6,11 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
-from postil.storage.failures import StateAway, StateBusy, StateUnclear
+from postil.storage.failures import StateAway, StateBusy, StateUnable, StateUnclear
 from postil.storage.idempotency import IdempotencyKeys
 from postil.storage.redis_store import redis as redis_state
 from postil.storage.redis_store.redis import RedisState
@@ -181,20 +182,6 @@ def test_a_commit_that_redis_refuses_changed_nothing(address: str) -> None:
     state.close()
 
 
-def test_expired_records_are_cleared_away(address: str) -> None:
-    state = RedisState(address)
-    with state.writing() as changes:
-        for n in range(50):
-            changes.put("s", f"k{n}", b"x", time.time() - 5)
-    with state.writing() as changes:
-        changes.put("s", "last", b"x")
-    import redis
-
-    with redis.Redis.from_url(address) as client:  # pyright: ignore[reportUnknownMemberType]
-        assert client.hlen("postil:values:s") == 1
-    state.close()
-
-
 KILLED = """
 import os, signal, sys
 from postil.storage.redis_store.redis import RedisState
@@ -253,7 +240,7 @@ def test_a_look_that_took_longer_than_its_lease_is_not_believed(address: str, mo
             with other.writing() as changes:
                 changes.put("s", "k", b"v")
 
-    with pytest.raises(StateBusy):
+    with pytest.raises(StateBusy, match=r"busy for 0\.05 seconds"):
         look()
     state.close()
     other.close()
@@ -272,21 +259,46 @@ def test_a_redis_without_a_log_says_what_it_loses(address: str) -> None:
     state.close()
 
 
-def test_what_this_process_has_written_to_is_not_shown_from_memory(address: str, server: RedisServer) -> None:
-    state = RedisState(address, busy_seconds=1)
-    for key in ("k", "l"):
-        with state.writing() as changes:
-            changes.put(key, "x", b"old")
-        with state.reading() as records:
-            assert records.get(key, "x") == b"old"
-    with state.writing() as changes:
-        changes.put("k", "x", b"new")
+def test_settings_that_it_does_not_tell_are_asked_of_the_operator(address: str, server: RedisServer) -> None:
+    with redis_state.connect(address) as client:
+        client.execute_command("ACL", "SETUSER", "guest", "on", ">word", "~*", "&*", "+@all", "-config")
+    guest = RedisState(f"unix://guest:word@{server.socket}")
+    with pytest.raises(StateUnable, match="config"):
+        guest.promise()
+    guest.close()
     server.kill()
+    state = RedisState(address)
     try:
-        with state.reading() as records:
-            assert records.get("l", "x") == b"old"
-        with pytest.raises(StateAway), state.reading() as records:
-            records.get("k", "x")
+        with pytest.raises(StateAway):
+            state.promise()
     finally:
         server.start()
+        state.close()
+
+
+def test_a_failover_to_a_replica_is_named_in_the_promise(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = RedisState(address)
+    promise = "nothing acknowledged is lost"
+    said: dict[str, int] = {}  # as a managed service may answer
+
+    def info(section: str) -> dict[str, int]:
+        return said
+
+    monkeypatch.setattr(vars(state)["_redis"], "info", info)
+    assert state.promise() == (promise, [])
+    said["connected_slaves"] = 1
+    assert state.promise() == (f"{promise}; a failover to a replica loses what that had not received", [])
     state.close()
+
+
+def test_between_two_tries_to_listen_is_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = RedisState("unix:///nonexistent/redis.sock")
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        state.close()
+
+    monkeypatch.setattr(redis_state, "time", SimpleNamespace(sleep=pause))
+    state._listen()  # pyright: ignore[reportPrivateUsage]
+    assert len(pauses) == 1

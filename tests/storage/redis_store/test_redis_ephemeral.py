@@ -75,6 +75,7 @@ def test_while_redis_is_away_limits_go_on_alone_and_nonces_are_refused() -> None
         assert await ephemeral.recall("a") is None
         assert await ephemeral.keep({"a": b"x"}, 60) is False
         assert ephemeral.away == 9
+        assert ephemeral.counts() == {"postil_redis_unanswered_total": 9}
         await ephemeral.close()
 
     asyncio.run(test())

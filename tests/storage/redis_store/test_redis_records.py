@@ -74,3 +74,14 @@ def test_the_commit_is_told_every_change_once(records: RedisRecords) -> None:
     assert [command[0] for command in commands] == ["put", "delete", "count"]
     assert values == [b"0.000000\nsecond"]
     assert commands[2] == ["count", "c", 2]
+
+
+def test_a_record_is_gone_exactly_when_it_expires(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: 1000.0)
+    state = RedisState(address)
+    records = RedisRecords(state._redis)  # pyright: ignore[reportPrivateUsage]
+    records.put("s", "now", b"", 1000.0)
+    records.put("s", "soon", b"", 1000.001)
+    assert records.range("s") == [("soon", b"")]
+    assert records.get("s", "now") is None
+    state.close()

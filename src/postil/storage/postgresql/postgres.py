@@ -97,8 +97,7 @@ class PostgresState:
                     sent = True
                     connection.execute(_COMMIT.format(name=name))
                 except BaseException:
-                    if not sent:
-                        self._undo(connection)
+                    self._undo(connection)
                     raise
                 finally:
                     self._seen.forget(changes.spaces)

@@ -187,8 +187,8 @@ def describe(address: str) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def _last_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[-1][-200:]
+    return (str(error).strip().splitlines() or [type(error).__name__])[-1]

@@ -153,7 +153,7 @@ class RedisState:
                 replicas = int(cast("dict[str, Any]", self._redis.info("replication")).get("connected_slaves", 0))
         except StateAway as away:
             if isinstance(away.__cause__, redis.ResponseError):  # renamed or forbidden, as managed services do
-                raise StateUnable(str(away.__cause__)[:100]) from away
+                raise StateUnable(str(away.__cause__)) from away
             raise
         faults: list[str] = []
         if said.get("maxmemory-policy", "noeviction") != "noeviction":

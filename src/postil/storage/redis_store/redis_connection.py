@@ -63,8 +63,8 @@ def translate_errors() -> Generator[None]:
         yield
     except redis.RedisError as error:
         if isinstance(error, redis.AuthenticationError) or str(error).startswith(_STRANGERS):
-            raise StateUnwritable("in Redis", f"it wants another password ({str(error)[:60]})") from error
-        raise StateAway(str(error)[:200] or type(error).__name__) from error
+            raise StateUnwritable("in Redis", f"it wants another password ({error})") from error
+        raise StateAway(str(error) or type(error).__name__) from error
 
 
 def text(value: Any) -> str:
