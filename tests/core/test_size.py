@@ -146,6 +146,7 @@ def test_a_cut_text_is_never_larger_than_asked(text: str, largest: int) -> None:
 @pytest.mark.parametrize("room", [0, 1, 5])
 def test_no_room_at_all_is_no_bug(room: int) -> None:
     assert bound([Text("words " * 100)], REST, room)
+    assert cut("ab" * 100, room) == ("\n[...]\n" + "b" * (room // 4), 200 - room // 4)
 
 
 @pytest.mark.parametrize(("room", "kept"), [(102, 50), (101, 49), (4, 1)])

@@ -36,7 +36,6 @@ def report(bug: BaseException, where: str) -> None:
 
     lines = "".join(traceback.format_exception(bug))
     sys.stderr.write(f"postil: bug in {where}\n{lines}")
-    sys.stderr.flush()
 
 
 class Hooks(Struct, frozen=True):

@@ -130,6 +130,8 @@ def test_what_is_plainly_meant_is_taken(sent: dict[str, Any], read: dict[str, An
         {"lent": "perhaps"},
         {"lent": 1},
         {"mood": "angry"},
+        {"mood": 5},
+        {"mood": ["calm"]},
         {"tags": "an old novel, a new one"},
         {"title": None},
         {"title": ""},

@@ -52,5 +52,7 @@ def test_an_age_names_a_moment() -> None:
     assert parse_age("7d", NOW) == NOW - timedelta(days=7)
     assert parse_age(" 12h ", NOW) == NOW - timedelta(hours=12)
     assert parse_age("2w", NOW) == NOW - timedelta(weeks=2)
+    assert parse_age("3m", NOW) == NOW - timedelta(days=90)
+    assert parse_age("1y", NOW) == NOW - timedelta(days=365)
     for text in ("", "d", "7", "7 days", "2026-11-15", "99999y", "-1d"):
         assert parse_age(text, NOW) is None

@@ -367,6 +367,21 @@ def test_a_user_with_one_token_on_many_replicas_has_one() -> None:
     assert asyncio.run(shared.recall("tokens:ann")) == [b"the only token"]
 
 
+def test_of_so_many_users_the_one_that_came_first_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits_module, "MOST_USERS", 2)
+    counted = limits()
+
+    async def ask_all() -> list[list[str]]:
+        kept: list[list[str]] = []
+        for user in ("ann", "bob", "eve"):
+            await counted.charge(f"token of {user}", frame(CALL), user)
+            assert {*vars(counted)["_asked"]} == {*vars(counted)["_tokens"]}
+            kept.append([*vars(counted)["_tokens"]])
+        return kept
+
+    assert asyncio.run(ask_all()) == [["ann"], ["ann", "bob"], ["bob", "eve"]]
+
+
 def test_attempts_count_before_anybody_is_asked() -> None:
     async def flood() -> list[str]:
         spent = limits()

@@ -155,6 +155,21 @@ async def test_after_its_last_word_a_client_is_asked_nothing() -> None:
         await talk.runner.ask(Question("roots/list"), talk.out)
 
 
+async def test_what_a_client_was_asked_before_its_last_word_is_not_waited_for() -> None:
+    talk = Talk()
+    await talk.initialize(roots={})
+    asking = asyncio.create_task(talk.runner.ask(Question("roots/list"), talk.out))
+    asked = await talk.until(lambda frame: frame.get("method") == "roots/list")
+    again = asyncio.create_task(talk.runner.ask(Question("roots/list"), talk.out))
+    await talk.until(lambda frame: frame.get("method") == "roots/list" and frame["id"] != asked["id"])
+    talk.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}})
+    stop: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    await talk.runner.finish(0.0, 0.0, stop)
+    assert await asking == {"roots": []}, "it has answered this one"
+    with pytest.raises(Failure, match="has ended its input"):
+        await asyncio.wait_for(again, 30)
+
+
 class Fickle:
     """An operation that ends as if it had been given up."""
 

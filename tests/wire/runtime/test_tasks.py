@@ -344,6 +344,20 @@ async def test_a_task_that_fails_for_a_moment_has_failed_and_one_that_is_refused
 
 
 @pytest.mark.anyio
+async def test_a_bug_around_the_work_of_a_task_ends_it_and_is_reported() -> None:
+    bugs: list[str] = []
+
+    def note_call(name: str, outcome: str, code: int) -> None:
+        raise ValueError("secret detail")
+
+    hooks = Hooks(note_call=note_call, report=lambda bug, where: bugs.append(f"{where}: {bug}"))
+    face = Face("long", "1", UNITED, extensions={EXTENSION: {}})
+    talk = Talk(Server(Registry.of([("long", Long())]), face, hooks=hooks))
+    failed = await until_it_is(talk, await begin_inside(talk, seconds=0), "failed")
+    assert (failed["error"], bugs) == ({"code": -32603, "message": "Internal error"}, ["job: secret detail"])
+
+
+@pytest.mark.anyio
 async def test_a_task_that_has_ended_stays_as_it_is_and_is_forgotten_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     talk, _, server = inside()
     task = await begin_inside(talk)

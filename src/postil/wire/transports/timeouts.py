@@ -41,7 +41,6 @@ class Timeouts(Struct, frozen=True):
         """Write one line to stderr, if its level is asked for."""
         if self.tells(level):
             sys.stderr.write(f"{level}: {sentence}\n")
-            sys.stderr.flush()
 
     def tell_heard(self, line: bytes) -> None:
         """Write what the client sent."""
