@@ -18,11 +18,16 @@ from tests.needs import ROOT
 SAMPLE, LEAST = 30, 27
 MORE, LEAST_OF_MORE = 90, 81
 THREE = """
-import time
+import os, time
 from postil.core.resource import join_page
 
 def test_that_fails_by_itself():
     assert False
+
+def test_that_fails_by_chance():
+    with open(os.environ["COUNTED"], "a+") as file:
+        file.write("x")
+    assert os.stat(os.environ["COUNTED"]).st_size > 1
 
 def test_that_hangs_by_itself():
     time.sleep(600)
@@ -108,13 +113,13 @@ def test_the_code_of_a_function_is_exchanged_and_what_else_changes_is_not() -> N
 
 
 def test_only_a_test_that_passes_without_the_mutant_catches_it(tmp_path: Path) -> None:
-    """One test fails by itself, one hangs and one notices the mutant: only the last of them judges."""
+    """One test fails by itself, one by chance, one hangs and one notices the mutant: only the last of them judges."""
     (tmp_path / "test_three.py").write_text(THREE)
     mutants = [one for one in make.mutants_of(make.SRC / "postil" / "core" / "resource.py") if one.where == "join_page"]
     program = tmp_path / "run.py"
     program.write_text(JUDGE)
     words = [sys.executable, str(program), str(tmp_path), mutants[0].key]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COUNTED": str(tmp_path / "counted")}
     done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=100)
     assert done.stdout.split() == ["True", "test_three.py::test_that_notices"], done.stdout + done.stderr
 
@@ -131,7 +136,7 @@ def test_over_a_copy_too_only_a_sound_test_catches(tmp_path: Path) -> None:
     program = tmp_path / "run.py"
     program.write_text(COPIED)
     words = [sys.executable, str(program), str(tmp_path), mutants[0].key]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COUNTED": str(tmp_path / "counted")}
     done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=100)
     assert done.stdout.split() == ["True", "test_three.py::test_that_notices"], done.stdout + done.stderr
 

@@ -31,14 +31,16 @@ class Budget:
         self.until, self.deadline = time.process_time() + seconds, time.monotonic() + 4 * seconds
         self.failed = False
         self._found = found
-        """Where the name of the first test that failed goes."""
+        """Where the name of the first test that failed goes, or of the one that runs."""
 
     def pytest_collection_modifyitems(self, items: list) -> None:
         items[:] = quick(items)
 
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        if not self.failed:
+            self._found.write_text(nodeid, "utf-8")
+
     def pytest_runtest_logreport(self, report) -> None:
-        if report.failed and not self.failed:
-            self._found.write_text(report.nodeid, "utf-8")
         self.failed |= report.failed
 
     def pytest_collectreport(self, report) -> None:
@@ -68,7 +70,7 @@ def judge(source: Path, tests: list[str], budget: float, scratch: Path) -> tuple
             if ended:
                 break
             if time.monotonic() > deadline:
-                return True, "it hangs"
+                return found.exists(), found.read_text("utf-8") if found.exists() else ""
             time.sleep(0.01)
     finally:
         _end_group(child)
@@ -128,7 +130,7 @@ def work(todo: "SimpleQueue[Mutant | None]", done: "SimpleQueue[Judged]", folder
         shutil.copytree(SRC, copy)
     scratch.mkdir()
     sound: dict[str, bool] = {}
-    """Tests that caught something, and whether they pass without a mutant."""
+    """Tests that caught something: whether they pass without a mutant, and have failed twice with each."""
     while (mutant := todo.get()) is not None:
         file = source / "postil" / mutant.path
         original, times = file.read_bytes(), file.stat()
@@ -152,7 +154,7 @@ def work(todo: "SimpleQueue[Mutant | None]", done: "SimpleQueue[Judged]", folder
 def judge_soundly(
     copies: tuple[Path, Path], tests: list[str], budget: float, scratch: Path, sound: dict[str, bool]
 ) -> tuple[bool, str]:
-    """Judge as `judge` does, but leave out a test that fails without the mutant, too: over the second copy."""
+    """Judge as `judge` does, but leave out a test that fails without the mutant, over the second copy, or by chance."""
     source, clean = copies
     while True:
         left_out = [f"--deselect={test}" for test, passes in sound.items() if not passes]
@@ -161,6 +163,7 @@ def judge_soundly(
             return caught, by
         if by not in sound:
             sound[by] = not judge(clean, [by], budget, scratch)[0]
+        sound[by] = sound[by] and judge(source, [by], budget, scratch)[0]
         if sound[by]:
             return caught, by
 

@@ -1,8 +1,8 @@
 """Judges mutants of functions in forks of one pytest session: collect once, exchange the code of a function, run.
 
-A fifth of a second to two seconds for one. A test that fails has caught a mutant only if the same test passes without
-it; one that hangs, only if it ends without it. What cannot be exchanged (constants, defaults) is left to `copied`, and
-so is what no test here notices: other processes, which load the source anew, may.
+A fifth of a second to two seconds for one. A test that fails or hangs has caught a mutant only if the same test alone
+passes without it, and fails again with it. What cannot be exchanged (constants, defaults) is left to `copied`, and so
+is what no test here notices: other processes, which load the source anew, may.
 """
 
 import gc
@@ -230,7 +230,7 @@ class Judge:
     def __init__(self, session: Session, budget: float, mapped: dict[str, list[str]]) -> None:
         self._session, self._budget, self._mapped = session, budget, mapped
         self._sound: dict[str, bool] = {}
-        """Tests that caught something, and whether they pass without a mutant."""
+        """Tests that caught something: whether they pass without a mutant, and have failed twice with each."""
 
     def judge(self, mutants: list[Mutant], workers: int) -> Generator[Judged]:
         """Yields what became of each mutant that can be exchanged."""
@@ -247,9 +247,9 @@ class Judge:
                     run, mutant = one[0].end(), one[1]
                     if run.ended == "passed":
                         yield Judged(mutant, False, "", run.seconds)
-                    elif self._is_sound(run.test):
+                    elif self._is_sound(run.test, one[2]):
                         yield Judged(mutant, True, f"{run.test}{' hanging' * (run.ended == 'hung')}", run.seconds)
-                    else:  # again, without the test that fails by itself
+                    else:  # again, without the test that fails by itself or by chance
                         todo.append(one[1:])
                 time.sleep(0.005)
         finally:
@@ -274,13 +274,15 @@ class Judge:
         child, folder = self._session.start(tests, Observer(self._budget), prepare)
         return Running(child, folder)
 
-    def _is_sound(self, test: str) -> bool:
+    def _is_sound(self, test: str, exchange: Exchange) -> bool:
         if test not in self._sound:
             self._sound[test] = not test or self._passes_alone(test)
+        if test and self._sound[test]:
+            self._sound[test] = not self._passes_alone(test, exchange)
         return self._sound[test]
 
-    def _passes_alone(self, test: str) -> bool:
-        alone = self._start([test])
+    def _passes_alone(self, test: str, exchange: Exchange | None = None) -> bool:
+        alone = self._start([test], exchange)
         try:
             return alone.wait().ended == "passed"
         finally:
