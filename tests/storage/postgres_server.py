@@ -87,30 +87,27 @@ class PostgresServer:
 
     def stop(self) -> None:
         """End it, as an administrator does who does not wait for clients."""
-        self._end(signal.SIGINT)
+        self._end(signal.SIGINT, self._members()[:1])
 
     def kill(self) -> None:
         """End all of its processes at once, as a crash does."""
-        if self._process is not None:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._end(signal.SIGKILL)
+        self._end(signal.SIGKILL, self._members())
 
     def pause(self) -> None:
         """All of its processes hang: connections are taken, and nothing is answered."""
-        assert self._process is not None
         for process in self._members():
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGSTOP)
 
     def go_on(self) -> None:
-        if self._process is not None:
-            for process in self._members():
-                with suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGCONT)
+        for process in self._members():
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGCONT)
 
     def _members(self) -> list[int]:
-        """The server and its children, each of which has a session of its own."""
-        assert self._process is not None
+        """The server and its children, each of which has a session of its own; none where it does not run."""
+        if self._process is None:
+            return []
         leader, found = self._process.pid, [self._process.pid]
         for entry in Path("/proc").iterdir():
             with suppress(OSError, ValueError, IndexError):
@@ -118,13 +115,11 @@ class PostgresServer:
                     found.append(int(entry.name))
         return found
 
-    def _end(self, by: signal.Signals) -> None:
-        if self._process is not None:
-            for process in [*self._members()[1:]] if by == signal.SIGKILL else []:
-                with suppress(ProcessLookupError):
-                    os.kill(process, by)
+    def _end(self, by: signal.Signals, processes: list[int]) -> None:
+        for process in processes:
             with suppress(ProcessLookupError):
-                self._process.send_signal(by)
+                os.kill(process, by)
+        if self._process is not None:
             self._process.wait(60)
             self._process = None
 

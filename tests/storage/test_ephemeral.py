@@ -172,6 +172,7 @@ def test_a_name_and_a_kept_value_end_exactly_when_their_time_is_over() -> None:
         clock.now = 1010
         assert await store.first("nonce", 10)
         assert await store.recall("a") == [None]
+        assert vars(store)["_size"] == 0, "it takes no room any more"
 
     asyncio.run(test())
 

@@ -197,6 +197,29 @@ def test_of_many_at_once_one_makes_the_effect(state: State) -> None:
     assert answers == [b"answer"] * 8
 
 
+def test_a_key_that_another_claimed_in_the_last_moment_is_not_held_here() -> None:
+    class Raced(MemoryState):
+        """Another process claims the key between the first look and the write."""
+
+        @contextmanager
+        def writing(self) -> Generator[Changes]:
+            racing, self.racing = getattr(self, "racing", True), False
+            if racing:
+                other = IdempotencyKeys(self)
+                assert other.begin("s", "k", "f") is None
+                other.finish("s", "k", b"answer")
+            with super().writing() as changes:
+                yield changes
+
+    state = Raced()
+    keys = IdempotencyKeys(state)
+    assert keys.begin("s", "k", "f") == b"answer"
+    with state.writing() as changes:
+        ((name, _),) = changes.range("idempotency")
+        changes.delete("idempotency", name)  # as after a day
+    assert keys.begin("s", "k", "f") is None
+
+
 def test_a_call_that_died_is_not_run_again(tmp_path: Path) -> None:
     path = str(tmp_path / "state.db")
     code = (

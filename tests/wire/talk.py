@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -27,6 +27,7 @@ class Frames:
     def __init__(self) -> None:
         self.all: list[Any] = []
         self.came = asyncio.Event()
+        self.trace: Mapping[str, str] = {}
 
     def send(self, frame: bytes) -> None:
         self.all.append(msgspec.json.decode(frame))

@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
+import psycopg
 import pytest
 
 from postil.core import call
@@ -107,6 +108,21 @@ def test_the_fate_of_a_commit_without_an_answer_is_found_out(postgres: PostgresS
     resumed.join()
     assert kept(state) == {"before", "k"}
     state.close()
+
+
+def test_a_commit_that_is_not_decided_yet_is_waited_for(state: PostgresState, postgres: PostgresServer) -> None:
+    put(state, "before")
+    away = StateAway("silent")
+    with psycopg.connect(postgres.address) as doubtful:
+        doubtful.execute("UPDATE postil_counters SET value = value + 1 WHERE name = 'version'")
+        doubtful.execute("INSERT INTO postil_commits (name) VALUES ('in doubt')")
+        decided = threading.Timer(0.3, doubtful.commit)
+        decided.start()
+        state._find_out("in doubt", away)  # pyright: ignore[reportPrivateUsage]
+        decided.join()
+    with pytest.raises(StateAway) as caught:
+        state._find_out("never made", away)  # pyright: ignore[reportPrivateUsage]
+    assert caught.value is away
 
 
 def test_a_commit_whose_fate_nobody_tells_is_not_called_unmade(

@@ -11,6 +11,7 @@ import pytest
 
 from postil.storage.failures import StateAway, StateBusy, StateDamaged, StateFull, StateReadOnly, StateUnwritable
 from postil.storage.outage import watch_outages
+from postil.storage.postgresql import postgres_connection
 from postil.storage.postgresql.postgres import PostgresState
 from postil.storage.postgresql.postgres_connection import Connections
 from tests.storage.postgres_server import PostgresServer
@@ -123,6 +124,20 @@ def test_what_postgresql_says_is_told_in_one_line(raised: Exception, told: type[
     assert said in shown
     assert "more" not in shown
     connections.note_answer()
+
+
+def test_the_tables_are_looked_at_once(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+
+    def look(connection: Any, where: str) -> None:
+        looked.append(where)
+
+    monkeypatch.setattr(postgres_connection, "migrate", look)
+    connections = Connections(postgres.address, 15.0, 15.0)
+    with connections.using(), connections.using():
+        pass
+    connections.close()
+    assert looked == ["PostgreSQL at this machine/postgres"]
 
 
 def test_a_connection_is_used_again_until_it_is_closed(

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from types import SimpleNamespace
+from typing import Self
 
 import pytest
 
@@ -302,3 +303,36 @@ def test_between_two_tries_to_listen_is_a_pause(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(redis_state, "time", SimpleNamespace(sleep=pause))
     state._listen()  # pyright: ignore[reportPrivateUsage]
     assert len(pauses) == 1
+
+
+class Heard:
+    """A subscription with these messages, and then the end."""
+
+    def __init__(self, state: RedisState, *messages: object) -> None:
+        self._state, self._left = state, [*messages]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def subscribe(self, channel: str) -> None: ...
+
+    def get_message(self, timeout: float) -> object:
+        if not self._left:
+            self._state.close()
+            return None
+        return self._left.pop(0)
+
+
+def test_only_a_message_is_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    state, told = RedisState("unix:///nonexistent/redis.sock"), list[int]()
+    vars(state)["_listeners"].add(lambda: told.append(1))
+    heard = Heard(state, None, {"type": "message"}, None, None)
+
+    def pubsub(**options: object) -> Heard:
+        return heard
+
+    monkeypatch.setattr(vars(state)["_redis"], "pubsub", pubsub)
+    state._listen()  # pyright: ignore[reportPrivateUsage]
+    assert len(told) == 2, "for what happened before, and for the message"

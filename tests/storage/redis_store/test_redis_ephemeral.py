@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import redis as redis_client
 
 from postil.storage import outage as outages
 from postil.storage.outage import LONGEST, find_outage, watch_outages
+from postil.storage.redis_store import redis_ephemeral
 from postil.storage.redis_store.redis_connection import PATIENCE
 from postil.storage.redis_store.redis_ephemeral import PREFIX, RedisEphemeralStore
 from tests.storage.entries import entry, until_admitted
@@ -43,6 +47,43 @@ def test_a_call_that_lasts_longer_than_its_lease_still_counts(address: str) -> N
         await two.close()
 
     asyncio.run(test())
+
+
+async def until(claim: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not claim():  # noqa: ASYNC110 - nothing announces it
+            await asyncio.sleep(0.005)
+
+
+def test_the_lease_of_a_call_that_lasts_is_renewed(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rested: list[float] = []
+
+    async def rest(seconds: float) -> None:
+        rested.append(seconds)
+        await asyncio.sleep(0.01)
+
+    monkeypatch.setattr(
+        redis_ephemeral, "asyncio", SimpleNamespace(sleep=rest, get_running_loop=asyncio.get_running_loop)
+    )
+
+    async def test() -> None:
+        store = RedisEphemeralStore(address, lease=30)
+        lasting = await store.enter(entry(2, at_once=3))
+        with redis_client.Redis.from_url(address) as client:  # pyright: ignore[reportUnknownMemberType]
+
+            def ends() -> list[float]:
+                found: Any = client.zrange(f"{PREFIX}flight:w", 0, -1, withscores=True)  # pyright: ignore[reportUnknownMemberType]
+                return [score for _, score in found]
+
+            before = ends()
+            assert len(before) == 2
+            await until(lambda: min(ends()) > max(before))
+            store.leave("w", lasting.ticket)
+            await until(lambda: not ends() and vars(store)["_renewing"] is None)
+        await store.close()
+
+    asyncio.run(test())
+    assert {*rested} == {10}
 
 
 def test_the_whole_check_is_one_round_trip(address: str) -> None:

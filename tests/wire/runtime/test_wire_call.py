@@ -13,6 +13,7 @@ from postil.core.call import Question
 from postil.core.operation import reads
 from postil.core.registry import Registry
 from postil.wire.protocol import request_state
+from postil.wire.runtime.wire_call import WireCall
 from postil.wire.server import UNITED, Face, Server
 from tests.wire.talk import META, Talk
 
@@ -133,3 +134,45 @@ async def test_an_answer_that_is_no_object_is_refused() -> None:
     refused = (await rounds(curious, inputResponses={"name": 12345}))["error"]
     assert refused["code"] == -32602
     assert refused["data"] == {"path": "inputResponses"}
+
+
+# ----- the trace of a call -------------------------------------------------------------------------------------------
+
+TRACE = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "tracestate": "a=b"}
+OTHER = {"traceparent": "00-11111111111111111111111111111111-b7ad6b7169203331-01"}
+
+
+class Traced:
+    """A part that says which trace its call belongs to."""
+
+    def __init__(self) -> None:
+        self.seen: list[dict[str, str]] = []
+
+    @reads("look")
+    async def look(self, spans: bool = False) -> str:
+        """Note the trace"""
+        doing = call.current()
+        self.seen.append({**doing.trace})
+        if spans:
+            assert isinstance(doing, WireCall)
+            doing.trace = OTHER
+        self.seen.append({**doing.trace})
+        return "seen"
+
+
+async def test_a_call_belongs_to_the_trace_of_its_meta_or_of_its_request() -> None:
+    part = Traced()
+    traced = Talk(Server(Registry.of([("traced", part)]), Face("traced", "1", UNITED)))
+
+    async def look(meta: dict[str, str], spans: bool = False) -> list[dict[str, str]]:
+        part.seen.clear()
+        await traced.stateless("tools/call", {"name": "look", "arguments": {"spans": spans}}, **meta)
+        return part.seen
+
+    assert await look({}) == [{}, {}]
+    assert await look(TRACE) == [TRACE, TRACE]
+    assert await look({"traceparent": "nonsense"}) == [{}, {}]
+    assert await look(TRACE, spans=True) == [TRACE, OTHER], "what it asks elsewhere is below our own span"
+    traced.out.trace = OTHER
+    assert await look({}) == [OTHER, OTHER]
+    assert await look(TRACE) == [TRACE, TRACE]

@@ -7,12 +7,15 @@ import asyncio
 import pytest
 
 from postil.core import limits
+from postil.core.failure import NotFound
 from postil.core.operation import reads, writes
+from postil.core.prompt import prompt
 from postil.core.registry import Registry
 from postil.core.resource import resource
+from postil.storage.audit.audit_log import AuditLog
 from postil.storage.idempotency import IdempotencyKeys
 from postil.storage.memory import MemoryState
-from postil.wire.server import UNITED, Face, Server
+from postil.wire.server import UNITED, Face, Hooks, Server
 from tests.core.echo import Echo
 from tests.wire.talk import Talk
 
@@ -146,3 +149,44 @@ async def test_repeats_of_a_call_at_work_hold_no_thread() -> None:
         await talk.until(lambda _: len(talk.frames) == 100)
     assert {frame["result"] for frame in talk.frames} == {1}
     assert not server.going
+
+
+class Waiting:
+    """Operations and a prompt that wait on the loop."""
+
+    @writes("store")
+    async def store(self, fails: bool = False) -> str:
+        """Change something"""
+        await asyncio.sleep(0)
+        if fails:
+            raise NotFound("There is nothing")
+        return "stored"
+
+    @reads("look")
+    async def look(self) -> str:
+        """Change nothing"""
+        await asyncio.sleep(0)
+        return "seen"
+
+    @prompt("ask")
+    async def ask(self, name: str = "you") -> str:
+        """Write a prompt"""
+        await asyncio.sleep(0)
+        return f"Who is {name}?"
+
+
+async def test_a_write_that_waits_is_noted_before_and_after_and_a_read_is_not() -> None:
+    state = MemoryState()
+    log = AuditLog(lambda: state)
+    server = Server(Registry.of([("waiting", Waiting())]), Face("waiting", "1", UNITED), hooks=Hooks(witness=log))
+    talk = Talk(server)
+    for name, arguments in (("look", {}), ("store", {}), ("store", {"fails": True})):
+        await talk.call(name, arguments)
+    await talk.eventually(lambda: [entry.outcome for entry in log.read(9)] == ["ok", "failed"])
+    assert [entry.operation for entry in log.read(9)] == ["store", "store"]
+
+
+async def test_a_prompt_may_wait_too() -> None:
+    talk = Talk(Server(Registry.of([("waiting", Waiting())]), Face("waiting", "1", UNITED)))
+    written = await talk.ask("prompts/get", {"name": "ask", "arguments": {"name": "Ada"}})
+    assert [each["content"]["text"] for each in written["result"]["messages"]] == ["Who is Ada?"]

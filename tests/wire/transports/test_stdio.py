@@ -366,6 +366,17 @@ async def test_what_was_asked_is_answered_and_the_end_of_input_is_the_end(inside
 
 
 @pytest.mark.anyio
+async def test_it_does_not_end_before_a_client_that_reads_has_read_all(inside: Callable[..., Inside]) -> None:
+    client = inside()
+    client.connection.output.write(b'{"id":1,"long":"' + b"x" * 1_000_000 + b'"}')
+    client.end_input()
+    reading = asyncio.ensure_future(client.answers(1))
+    assert await client.status() == 0
+    assert vars(client.connection.output)["_unwritten"] == []
+    assert len((await reading)[0]["long"]) == 1_000_000
+
+
+@pytest.mark.anyio
 async def test_behind_a_shutdown_nothing_is_answered(inside: Callable[..., Inside]) -> None:
     client = inside()
     client.send(b'{"jsonrpc":"2.0","id":1,"method":"shutdown"}\n' + call(2))

@@ -30,6 +30,7 @@ def test_a_line_is_refused_when_it_is_longer_than_a_frame_and_its_end(more: int)
     lines = Lines()
     start = b'{"id":7,"a":"'
     whole = start + b"x" * (jsonrpc.LARGEST_FRAME + more - len(start))
+    assert lines.feed(b"[]\n") == [b"[]"], "what came before does not count"
     for at in range(0, len(whole), 1 << 20):
         assert lines.feed(whole[at : at + (1 << 20)]) == []
     first, second = lines.feed(b"\n{}\n")

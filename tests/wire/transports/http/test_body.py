@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from postil.wire.transports.http import body as body_module
-from postil.wire.transports.http.body import Budget, TooLarge, TooMany, peek, read_body
+from postil.wire.transports.http.body import Budget, TooLarge, TooMany, Watched, peek, read_body
 from tests.wire.http_client import Running, request, running
 
 
@@ -84,6 +84,25 @@ def test_a_body_without_a_length_is_counted_while_it_comes(pieces: tuple[bytes, 
     with pytest.raises(TooLarge) as refused:
         asyncio.run(reading)
     assert refused.value.begun
+
+
+def test_a_body_has_ended_with_its_last_piece_or_with_its_client() -> None:
+    last, piece = {"type": "http.request"}, {"type": "http.request", "more_body": True}
+
+    async def follow(*messages: dict[str, Any]) -> list[bool]:
+        coming = [*messages]
+
+        async def receive() -> dict[str, Any]:
+            return coming.pop(0)
+
+        watched, ended = Watched(receive), list[bool]()
+        while coming:
+            assert await watched() in messages
+            ended.append(watched.has_ended)
+        return ended
+
+    assert asyncio.run(follow(piece, piece, last)) == [False, False, True]
+    assert asyncio.run(follow(piece, {"type": "http.disconnect"})) == [False, True]
 
 
 def test_a_client_that_sends_it_all_still_reads_the_refusal(server: Running) -> None:

@@ -11,7 +11,14 @@ from msgspec import Raw
 from postil.core import codes
 from postil.wire.protocol import jsonrpc
 from postil.wire.protocol.failures import ProtocolFailure
-from postil.wire.transports.http.headers import Mirrored, check_stateless, decode_value, find_mirrored
+from postil.wire.transports.http.headers import (
+    Mirrored,
+    RepeatedHeader,
+    check_stateless,
+    decode_value,
+    find_mirrored,
+    read,
+)
 from tests.wire.http_client import META, STATELESS, Running, request, running
 
 
@@ -52,6 +59,17 @@ def test_a_name_may_come_wrapped_in_base64(server: Running) -> None:
 
 def test_white_space_around_a_header_is_no_part_of_it(server: Running) -> None:
     assert server.call("tools/list", Mcp_Method="  tools/list\t ").status == 200
+
+
+def test_lines_of_one_header_are_put_together_where_it_may_come_twice() -> None:
+    host = (b"host", b"h")
+    assert read([host, (b"accept", b"a"), (b"via", b"v"), (b"accept", b"b")]) == dict([host]) | {
+        b"accept": b"a, b",
+        b"via": b"v",
+    }
+    with pytest.raises(RepeatedHeader) as refused:
+        read([(b"accept", b"a"), host, (b"accept", b"b"), host])
+    assert refused.value.name == "host"
 
 
 def test_arguments_that_declare_a_header_are_found_at_any_depth() -> None:
