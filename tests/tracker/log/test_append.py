@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -85,3 +86,29 @@ def test_create_syncs_every_object_and_the_ref_before_it_answers(
         pytest.fail("the answer was never written")
     assert "log" not in named, "the folder of the ref was not synced after the ref was put there"
     assert git(repository, "ls-tree", "-r", git(repository, "for-each-ref", "--format=%(refname)").strip()) != ""
+
+
+def test_the_next_write_of_a_process_asks_git_three_times_under_the_lock(
+    store: Store, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    create(store, "One")
+    asked = tmp_path / "asked"
+    (tmp_path / "bin").mkdir()
+    wrapper = tmp_path / "bin" / "git"
+    wrapper.write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >> "{asked}"\nexec "{shutil.which("git")}" "$@"\n')
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")
+    create(store, "Two")
+    verbs = re.findall(r"--literal-pathspecs ([\w-]+)", asked.read_text())
+    assert verbs == ["config", "for-each-ref", "hash-object", "update-ref"]  # for all but the first others wait
+
+
+def test_a_write_goes_on_after_the_last_one_was_packed_or_lost(store: Store, repository: Path):
+    create(store, "One")
+    git(repository, "gc", "-q", "--prune=now")
+    create(store, "Two")
+    assert titles(store) == ["One", "Two"]
+    oid = git(repository, "rev-parse", own_ref(repository)).strip()
+    (repository / ".git" / "objects" / oid[:2] / oid[2:]).unlink()
+    create(store, "Three")  # in a log of its own: nothing is put after a commit that is gone
+    assert "Three" in titles(fresh(repository))
