@@ -1,6 +1,8 @@
 """What docs/architecture.md claims about the code is true of the code."""
 
 import ast
+import importlib
+import inspect
 import re
 import tomllib
 from collections.abc import Iterator
@@ -8,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from postil.core.failure import Failure
 from tests.tree import PACKAGE, ROOT, Module, modules
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
@@ -170,3 +173,25 @@ def test_what_the_page_names_is_where_it_says() -> None:
             found = [node for node in tree.body if isinstance(node, kinds) and node.name == part]
             assert found, f"{path} has no {name}"
             tree = ast.Module(found[0].body, [])
+
+
+# ----- the trees of failures ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", ["comments", "tracker", "gitlab"])
+def test_the_tree_of_failures_names_each_with_its_code_and_status(part: str) -> None:
+    module = importlib.import_module(f"postil.{part}.failures")
+    own = {
+        name: kind
+        for name, kind in inspect.getmembers(module, inspect.isclass)
+        if issubclass(kind, Failure) and kind.__module__ == module.__name__
+    }
+    drawn = re.findall(r"^[│├└─ ]+ (\w+)(?: +(-\d+))?(?: +exit (\d+))? ", module.__doc__ or "", re.MULTILINE)
+    root = re.search(r"^(\w*Failure)\b", module.__doc__ or "", re.MULTILINE)
+    assert {name for name, _, _ in drawn} == {*own} - {root[1] if root else ""}
+    wrong = [
+        (name, code, status)
+        for name, code, status in drawn
+        if (code and own[name].code != int(code)) or (status and own[name].exit_status != int(status))
+    ]
+    assert wrong == []

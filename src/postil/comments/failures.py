@@ -8,7 +8,9 @@ Failure
 ├── InvalidLine         -32005  exit 2
 ├── SourceNotParsed     -32006  exit 2   binary, or a syntax error where the comment should stand
 ├── SidecarDamaged      -32007  exit 7   never overwritten
-└── CommentChanged      -32000  exit 6   someone edited it in between
+├── CommentChanged      -32000  exit 6   someone edited it in between
+├── PatternRefused      -32602  exit 2   a regular expression that RE2 does not take
+└── ExtraMissing        -32603  exit 2   a format whose library is not installed
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 JSON-RPC 2.0 defines -32700 and -32600 to -32603. MCP added -32002, -32020 to -32022 and -32042; -32800 comes from LSP.
 Our contracts use -32000 to -32007 in their own ways, so one number can have several names: each says what went wrong.
+A new one is taken from -32050 to -32099, which nobody uses.
 """
 
 from __future__ import annotations

@@ -254,6 +254,16 @@ def test_a_comment_where_nobody_would_see_it_is_refused(tmp_path: Path, folder: 
     identity = comments.add("b.py", 1, "text", "NOTE").commentId
     with pytest.raises(InvalidFilePath):
         comments.move("b.py", f"{folder}/a.py", identity, 1)
+    with pytest.raises(InvalidFilePath):
+        comments.move_all("b.py", f"{folder}/a.py")
+    (tmp_path / folder / "inline.py").write_text("# @paired: NOTE: seen by nobody\nvalue = 1\n")
+    with pytest.raises(InvalidFilePath):
+        comments.transfer.import_files((f"{folder}/inline.py",))
+    exported = tmp_path / "exported.json"
+    record = {"filePath": f"{folder}/a.py", "line": 1, "text": "seen by nobody"}
+    exported.write_bytes(msgspec.json.encode({"files": [{"comments": [record]}]}))
+    with pytest.raises(InvalidFilePath):
+        comments.transfer.import_files((str(exported),))
 
 
 def test_a_comment_on_a_blank_line_is_told_what_that_means(tmp_path: Path) -> None:

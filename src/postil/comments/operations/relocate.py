@@ -15,6 +15,7 @@ from postil.comments.operations.answers import CommentNow, Moved, comment_now, s
 from postil.comments.operations.restore import Restored, restore_one
 from postil.comments.operations.validation import Id, Where
 from postil.comments.search.filters import is_about
+from postil.comments.storage.store import refuse_unlisted
 from postil.core import call
 from postil.core.answer import Answer
 from postil.core.failure import InvalidArguments
@@ -146,8 +147,9 @@ class RelocateTools:
         target: Annotated[str, Meta(description="The file their code is in now")],
     ) -> MovedAll:
         """Take all comments of a file to another one that has their code now, as after a split or a copy"""
-        typed = self._context.tree.typed
-        moved, left = self._context.moves.move_all(typed(file), typed(target))
+        source, goal = map(self._context.tree.typed, (file, target))
+        refuse_unlisted(goal)
+        moved, left = self._context.moves.move_all(source, goal)
         return MovedAll(tuple(moved), tuple(comment_now(each) for each in left))
 
     @writes("comments_undo", title="Undo a move or deletion", shell="comments undo", positional=("commentId",))

@@ -14,6 +14,7 @@ from postil.comments.operations.contract import ContractTools
 from postil.comments.operations.validation import sign
 from postil.comments.operations.written import Added
 from postil.comments.source_tree import Source, decode
+from postil.comments.storage.store import refuse_unlisted
 from postil.comments.transfer.inline import extract_inline, insert_inline, takes_comments
 from postil.comments.transfer.inline_place import CommentLines
 from postil.comments.transfer.read_export import Record, is_document, make_comment, make_record_marker, read_records
@@ -87,6 +88,8 @@ class TransferTools:
         documents = [(file, read_records(file, _read_document(file))) for file in files if is_document(file)]
         typed = [self._tree.typed(file) for file in files if not is_document(file)]
         sources = [self._tree.source(self._tree.path(file)) for file in typed]
+        for source in sources:
+            refuse_unlisted(source.path)
         done = [self._import_records(some) for _, some in documents]
         done += [self._import_inline(source, sign(author, self._context.person), remove=remove) for source in sources]
         return Imported(
@@ -102,6 +105,8 @@ class TransferTools:
         by_file: dict[RelativePath, list[Record]] = {}
         for each in some:
             by_file.setdefault(self._tree.path(each.path), []).append(each)
+        for path in by_file:
+            refuse_unlisted(path)
         here = self._context.overview.held([each.id for each in some])
         added: list[Added] = []
         missing: list[str] = []

@@ -26,6 +26,7 @@ from postil.tracker.index.bulk_fold import BulkFold, RowBuilder
 from postil.tracker.index.tables import (
     INDEXES,
     INSERT_ENT,
+    Row,
     SqlRow,
     create_tables,
     join_words,
@@ -43,12 +44,16 @@ if TYPE_CHECKING:
     import sqlite3
 
 _FEW = 64
-_USUAL = (
-    "INSERT INTO ent(n, id, kind, title, status, labels, author, created_l, created_r, created_ts, updated_l,"
-    " updated_r, updated_ts, comments, milestone, due, claim_who, claim_until, conflicts, priority, type) VALUES "
-)
-_USUAL_ROW = f"({', '.join('?' * 14)}, '', '', '', '', 0, {NO_PRIORITY}, '')"
-"""A row of which all that is rare is empty; `RareValues` says so too."""
+_RARE = {
+    **dict.fromkeys(("milestone", "due", "claim_who", "claim_until", "type"), "''"),
+    "conflicts": "0",
+    "priority": str(NO_PRIORITY),
+}
+"""What a row holds that has no `RareValues`."""
+_OFTEN = [name for name in Row._fields if name not in _RARE]
+_USUAL = f"INSERT INTO ent({', '.join((*_OFTEN, *_RARE))}) VALUES "
+_USUAL_ROW = f"({', '.join(('?',) * len(_OFTEN) + tuple(_RARE.values()))})"
+"""A row of which all that is rare is empty."""
 _TOGETHER = 40
 """Rows of a statement: each step of SQLite costs, whatever it inserts."""
 ReadLines = Callable[[Sequence[str]], Iterator[tuple[str, bytes]]]

@@ -49,11 +49,6 @@ CREATE INDEX ent_milestone ON ent(milestone, kind, status) WHERE milestone <> ''
 CREATE INDEX link_target ON link(target, type);
 CREATE INDEX history_gen ON history(gen, n);
 """
-COLUMNS = (
-    "n, id, kind, title, status, labels, milestone, author, created_l, created_r, created_ts, updated_l, updated_r,"
-    " updated_ts, comments, due, claim_who, claim_until, conflicts, priority, type"
-)
-INSERT_ENT = f"INSERT OR REPLACE INTO ent({COLUMNS}) VALUES ({', '.join('?' * 21)})"
 
 
 class Row(NamedTuple):
@@ -84,6 +79,10 @@ class Row(NamedTuple):
     def label_names(self) -> tuple[str, ...]:
         """Returns the labels, sorted."""
         return tuple(self.labels.split("\n")) if self.labels else ()
+
+
+COLUMNS = ", ".join(Row._fields)
+INSERT_ENT = f"INSERT OR REPLACE INTO ent({COLUMNS}) VALUES ({', '.join('?' * len(Row._fields))})"
 
 
 def split_labels(labels: str) -> set[str]:

@@ -2,7 +2,7 @@
 
 When the index is up to date, the list is printed before most of Postil would be imported: this reads the refs and the
 cache directly, without msgspec and git's process. For everything else (a stale or missing cache, a cursor,
-worktrees, other ref formats, settings, any mistake) it returns None, and the ordinary way is taken.
+worktrees, other ref formats, settings, a question that is wrong) it returns None, and the ordinary way is taken.
 """
 
 from __future__ import annotations
