@@ -4,7 +4,7 @@ import fcntl
 import os
 import subprocess
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -12,19 +12,9 @@ import pytest
 
 from postil.storage import sqlite as sqlite_state
 from postil.storage.sqlite import SqliteState
-from tests.storage.test_sqlite import get, put
+from tests.storage.test_sqlite import get, path, put, state
 
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "home" / "postil" / "state.db"
-
-
-@pytest.fixture
-def state(path: Path) -> Iterator[SqliteState]:
-    state = SqliteState(str(path))
-    yield state
-    state.close()
+__all__ = ["path", "state"]  # fixtures
 
 
 @pytest.mark.parametrize("name", ["a?mode=memory", "a#b", "a%41", "a b", "é", "a&b=c"])

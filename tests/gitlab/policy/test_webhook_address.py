@@ -6,7 +6,7 @@ import pytest
 
 from postil.core.failure import InvalidArguments
 from postil.gitlab.policy import webhook_address
-from postil.gitlab.policy.webhook_address import check_webhook_address, is_public
+from postil.gitlab.policy.webhook_address import check_webhook_address, is_odd_host, is_public
 from tests.emulator.app import Emulator
 from tests.gitlab.groups import Groups
 
@@ -45,6 +45,11 @@ async def test_a_webhook_never_points_inside(gitlab: Groups, emulator: Emulator,
     with pytest.raises(InvalidArguments):
         await gitlab.webhooks.configure_webhook(123, url, ["push"])
     assert emulator.seen == []
+
+
+@pytest.mark.parametrize("host", ["example.com", "0x7f.example.com", "example.a0x7f", "example.x1", "93.184.216.34"])
+def test_a_name_with_a_number_in_it_is_a_usual_name(host: str) -> None:
+    assert not is_odd_host(host)
 
 
 def test_public_addresses_are_public() -> None:
