@@ -26,20 +26,23 @@ from postil.wire.protocol.dialects.direct_methods import describe
 
 
 @pytest.mark.parametrize(
-    ("failure", "status", "says", "advises"),
+    ("make", "status", "says", "advises"),
     [
-        (StateDamaged("/s.db", "torn"), 7, "/s.db is damaged: torn", "mv /s.db /s.db.damaged"),
-        (StateNewer("/s.db", 9, 1), 7, "has format 9; this version of Postil knows up to 1", "Update Postil"),
-        (StateUnwritable("/s.db", "read-only"), 7, "cannot be written: read-only", "XDG_STATE_HOME"),
-        (StateUnwritable("PostgreSQL at db/postil", "denied"), 7, "cannot be used: denied", "POSTIL_STATE"),
-        (StateFull("/s.db"), 7, "nothing was added", "Free some space"),
-        (StateBusy("/s.db", 1.5), 6, "busy for 1.5 seconds", "again in a moment"),
-        (KeyReused(), 6, "with other arguments", "new key"),
-        (KeyInterrupted(), 6, "not known", "Look whether the effect is there"),
-        (KeyInFlight(60), 6, "still running after 60 seconds", "the same key"),
+        (lambda: StateDamaged("/s.db", "torn"), 7, "/s.db is damaged: torn", "mv /s.db /s.db.damaged"),
+        (lambda: StateNewer("/s.db", 9, 1), 7, "has format 9; this version of Postil knows up to 1", "Update Postil"),
+        (lambda: StateUnwritable("/s.db", "read-only"), 7, "cannot be written: read-only", "XDG_STATE_HOME"),
+        (lambda: StateUnwritable("PostgreSQL at db/postil", "denied"), 7, "cannot be used: denied", "POSTIL_STATE"),
+        (lambda: StateFull("/s.db"), 7, "nothing was added", "Free some space"),
+        (lambda: StateBusy("/s.db", 1.5), 6, "busy for 1.5 seconds", "again in a moment"),
+        (KeyReused, 6, "with other arguments", "new key"),
+        (KeyInterrupted, 6, "not known", "Look whether the effect is there"),
+        (lambda: KeyInFlight(60), 6, "still running after 60 seconds", "the same key"),
     ],
 )
-def test_it_says_what_is_wrong_and_what_to_do(failure: Failure, status: int, says: str, advises: str) -> None:
+def test_it_says_what_is_wrong_and_what_to_do(
+    make: Callable[[], Failure], status: int, says: str, advises: str
+) -> None:
+    failure = make()
     assert says in failure.message
     assert advises in failure.advice
     assert failure.exit_status == status
@@ -83,4 +86,5 @@ def test_a_caller_from_elsewhere_learns_neither_where_the_state_is_nor_what_its_
         told = f"{failure.message} {failure.advice} {failure.details()}"
         assert not [word for word in ("/home/ada", "10.0.0.7", "5432") if word in told]
         assert failure.advice
+    assert "the state database of the server is damaged" in contextvars.copy_context().run(make)[0].message.lower()
     assert why in StateAway(why).message, "on this machine it is told"

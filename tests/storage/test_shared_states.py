@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 import redis as redis_library
 
+from postil.core import call
 from postil.core.failure import Failure
 from postil.storage import outage
 from postil.storage.failures import StateAway
@@ -93,6 +94,37 @@ def test_what_this_process_has_written_to_is_not_shown_from_memory(server: Serve
                 read(state, space)
     finally:
         server.start()
+
+
+class Told(call.Call):
+    """A call that keeps what is said beside its answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[tuple[str, str]] = []
+
+    def tell(self, name: str, value: str) -> None:
+        self.heard.append((name, value))
+
+
+def test_what_was_read_is_shown_with_its_age_while_it_is_away(server: Server, state: Shared) -> None:
+    with state.writing() as changes:
+        changes.put("s", "k", b"v")
+    told = Told()
+    call.enter(told)
+    with state.reading() as records:
+        assert records.range("s") == [("k", b"v")]
+    assert told.heard == []
+    server.kill()
+    try:
+        with state.reading() as records:
+            assert records.range("s") == [("k", b"v")]
+        with pytest.raises(StateAway), state.reading() as records:
+            records.get("s", "never asked")
+    finally:
+        server.start()
+    ((name, age),) = told.heard
+    assert (name, age.isdigit()) == ("X-Postil-Stale", True)
 
 
 def test_what_was_loaded_is_not_shown_from_memory(server: Server, state: Shared) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from postil.core import call
 from postil.storage import outage
 from postil.storage.failures import StateAway, StateBusy, StateDamaged, StateUnclear
 from postil.storage.idempotency import IdempotencyKeys
@@ -328,27 +327,6 @@ def test_times_are_those_of_the_server(state: PostgresState, monkeypatch: pytest
         changes.put("s", "another", b"", time.time() + 60)
     monkeypatch.undo()
     assert kept(state) == {"before", "day", "another"}
-
-
-def test_what_was_read_is_shown_with_its_age_while_it_is_away(state: PostgresState, postgres: PostgresServer) -> None:
-    told: list[tuple[str, str]] = []
-
-    class Told(call.Call):
-        def tell(self, name: str, value: str) -> None:
-            told.append((name, value))
-
-    put(state, "k")
-    assert kept(state) == {"k"}
-    call.enter(Told())
-    postgres.kill()
-    try:
-        assert kept(state) == {"k"}
-        with pytest.raises(StateAway), state.reading() as records:
-            records.get("s", "never asked")
-    finally:
-        postgres.start()
-        call.enter(call.Call())
-    assert told == [("X-Postil-Stale", "0")]
 
 
 def test_the_promise_is_told(state: PostgresState, postgres: PostgresServer) -> None:

@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from postil.core.registry import Registry
+from postil.wire.protocol import jsonrpc
 from postil.wire.protocol.session import IN_FLIGHT
 from postil.wire.server import UNITED, Face, Server
 from postil.wire.transports import stdio, waiting
@@ -363,6 +364,26 @@ async def test_what_was_asked_is_answered_and_the_end_of_input_is_the_end(inside
     client.end_input()
     assert (await client.answers(1))[0]["id"] == 2, "a last line without its end"
     assert await client.status() == 0
+
+
+@pytest.mark.anyio
+async def test_a_line_that_is_too_long_is_answered_in_its_place(inside: Callable[..., Inside]) -> None:
+    client = inside()
+    line = b'{"jsonrpc":"2.0","id":7,"method":"' + b"x" * jsonrpc.LARGEST_FRAME + b'"}\n'
+    client.connection._fed(line)  # pyright: ignore[reportPrivateUsage]
+    client.send(call(8))
+    refused, answered = await client.answers(2)
+    assert (refused["id"], refused["error"]["code"], answered["id"]) == (7, -32600, 8)
+
+
+@pytest.mark.anyio
+async def test_a_call_at_work_is_given_up_when_it_is_stopped(inside: Callable[..., Inside]) -> None:
+    client = inside()
+    client.send(call(1, "sleep"))
+    await client.until(lambda: client.connection.runner.running)
+    client.connection._stop(143)  # pyright: ignore[reportPrivateUsage]
+    assert await client.status() == 143
+    assert client.connection.runner.running == {}
 
 
 @pytest.mark.anyio

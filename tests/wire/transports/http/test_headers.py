@@ -88,6 +88,7 @@ def test_arguments_that_declare_a_header_are_found_at_any_depth() -> None:
 
 REGION = Mirrored(("where", "region"), "Mcp-Param-Region", "string")
 COUNT = Mirrored(("count",), "Mcp-Param-Count", "integer")
+SIZE = Mirrored(("size",), "Mcp-Param-Size", "number")
 
 
 @pytest.mark.parametrize(
@@ -105,6 +106,10 @@ COUNT = Mirrored(("count",), "Mcp-Param-Count", "integer")
         ({"count": 3}, {b"mcp-param-count": b"=?base64?Mw?="}, False),
         ({"count": 3}, {b"mcp-param-count": b"three"}, False),
         ({"count": -3}, {b"mcp-param-count": b"-3.00"}, True),
+        ({"count": "3"}, {b"mcp-param-count": b"3"}, True),
+        ({"count": "3"}, {b"mcp-param-count": b"3.0"}, False),
+        ({"size": 3.5}, {b"mcp-param-size": b"3.5"}, True),
+        ({"size": 3.5}, {b"mcp-param-size": b"3"}, False),
         ({"count": int("9" * 399)}, {b"mcp-param-count": b"9" * 399}, True),
         ({"count": int("9" * 400)}, {b"mcp-param-count": b"9" * 400}, False),
         ({"count": True}, {b"mcp-param-count": b"true"}, True),
@@ -120,10 +125,10 @@ def test_a_header_repeats_the_argument_that_declares_it(
     assert isinstance(asked, jsonrpc.Request)
     named = {b"mcp-protocol-version": STATELESS.encode(), b"mcp-method": b"tools/call", b"mcp-name": b"tool", **sent}
     if agree:
-        check_stateless(named, asked, lambda tool: (REGION, COUNT))
+        check_stateless(named, asked, lambda tool: (REGION, COUNT, SIZE))
         return
     with pytest.raises(ProtocolFailure) as refused:
-        check_stateless(named, asked, lambda tool: (REGION, COUNT))
+        check_stateless(named, asked, lambda tool: (REGION, COUNT, SIZE))
     assert refused.value.code == codes.HEADER_MISMATCH
 
 
