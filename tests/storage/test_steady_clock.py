@@ -59,6 +59,18 @@ def test_over_a_restart_it_goes_on_by_at_most_a_day_and_never_back(machine: Mach
     assert read_now(mark) == Mark(mark.time, 1.0, 2)
 
 
+def test_how_long_the_machine_ran_counts_only_since_the_same_boot(machine: Machine) -> None:
+    mark = read_now(None)
+    machine.restart()
+    machine.since_boot = mark.since_boot + 5000  # it runs longer than it did then
+    machine.wall += 60
+    assert read_now(mark).time == mark.time + 60
+    machine.boot, machine.since_boot = mark.boot, mark.since_boot - 50  # a clock that no machine should have
+    assert read_now(mark).time == mark.time + 60
+    machine.since_boot = mark.since_boot
+    assert read_now(mark).time == mark.time
+
+
 @pytest.mark.parametrize("restarts", [False, True])
 def test_a_clock_100_days_ahead_deletes_nothing_that_a_right_clock_would_keep(
     tmp_path: Path, machine: Machine, restarts: bool

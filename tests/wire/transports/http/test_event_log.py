@@ -311,7 +311,8 @@ def test_a_budget_forgets_the_oldest_when_it_is_passed_and_not_before() -> None:
 
 @pytest.mark.anyio
 async def test_of_one_session_the_oldest_streams_make_room() -> None:
-    logs = SessionLogs("a", Budget(), None)
+    budget = Budget()
+    logs = SessionLogs("a", budget, None)
     opened = [logs.open(is_call=True) for _ in range(event_log.MOST_STREAMS + 1)]
     for log in opened:
         log.add(b"x")
@@ -320,8 +321,10 @@ async def test_of_one_session_the_oldest_streams_make_room() -> None:
         assert (await logs.find(f"{opened[-1].name}.{place}") is not None) is found
     for wrong in (f"{opened[0].name}.0", "x.0", f"{opened[-1].name}.\u0661", f"{opened[-1].name}.x", "x" * 65 + ".1"):
         assert await logs.find(wrong) is None
+    assert (vars(budget)["_held"], opened[1].size) == (event_log.MOST_STREAMS, 1)
     logs.close()
     assert not any(logs.is_here(log) for log in opened)
+    assert (vars(budget), opened[1].size) == (vars(Budget()), 0), "what is forgotten takes nobody's room"
 
 
 @pytest.mark.anyio
