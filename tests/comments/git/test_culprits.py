@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from postil.comments.git import culprits
-from postil.comments.git.blame import Version
-from postil.comments.git.blame import list_versions as list_really
+from postil.comments.git.versions import Version
+from postil.comments.git.versions import list_versions as list_really
 from postil.comments.source_tree import SourceTree
 from tests.comments.workspaces import FUNCTIONS, Comments, commit, workspace, write
 

@@ -1,4 +1,4 @@
-"""The code of a comment through time: the versions of its file, and the commits that touched it.
+"""The code of a comment through time: the commits that touched it.
 
 Each step from one version of the file to the next is judged by the anchoring engine, as a read of the present is. Reads
 git's history and nothing else.
@@ -6,14 +6,16 @@ git's history and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Literal
 
 from msgspec import Struct
 
-from postil.anchor.model import Span
+from postil.anchor.model import Relocation, Span
 from postil.anchor.relocate import relocate
 from postil.anchor.syntax.languages import parses_everything_here
+from postil.comments.git.versions import MOST_COMMITS, Version, list_versions
 from postil.comments.model import Commit
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
@@ -22,21 +24,8 @@ from postil.core.failure import NotFound
 from postil.workspace.git import read_blob, run_git, try_git
 from postil.workspace.paths import RelativePath
 
-MOST_COMMITS = 500
 MOST_VERSIONS = 16 * limits.MIB
 """Bytes of small versions that the server holds; a worker compares more."""
-
-
-class Version(Struct, frozen=True):
-    """A file as a commit left it."""
-
-    commit: Commit
-    path: str
-    blob: str
-    """Empty when the commit deleted the file."""
-    old_path: str
-    old_blob: str
-    """Empty when the commit made the file."""
 
 
 class Touch(Struct, frozen=True, omit_defaults=True):
@@ -49,26 +38,6 @@ class Touch(Struct, frozen=True, omit_defaults=True):
     line: int
     before: str = ""
     after: str = ""
-
-
-def list_versions(tree: SourceTree, path: str, most: int = MOST_COMMITS) -> list[Version]:
-    """Returns the versions of a file, newest first, through renames."""
-    if not tree.git:
-        return []
-    shape = ("--raw", "--no-abbrev", "-M", "-z", f"--max-count={most}", "--format=%x01%H%x02%an%x02%aI%x02%s%x03")
-    done = try_git(tree.root, "log", "--follow", *shape, "--", path)
-    return list(_parse_versions(done.out.decode("utf-8", "replace"))) if done.status == 0 else []
-
-
-def _parse_versions(text: str) -> Iterator[Version]:
-    for piece in text.split("\x01")[1:]:
-        head, _, rest = piece.partition("\x03")
-        identity = head.split("\x02")
-        fields = [field for field in rest.replace("\n", "\0").split("\0") if field]
-        if len(identity) != 4 or len(fields) < 2 or not fields[0].startswith(":"):
-            continue
-        old, new = (blob if blob.strip("0") else "" for blob in fields[0].split()[2:4])
-        yield Version(Commit(*identity), fields[-1], new, fields[1], old)
 
 
 def list_touches(
@@ -97,25 +66,51 @@ def list_touches(
             if there.span is None:
                 return []
             span = there.span
-    for number, version in enumerate(history):
+    at = (history[0].path, history[0].blob) if history else ("", "")
+    for number, (_, some) in enumerate(groupby(history, lambda each: each.commit.id)):
         call.current().check()
         call.current().progress(number, len(history), "following the code back")
-        new, old = by_blob.get(version.blob), by_blob.get(version.old_blob)
+        made = [each for each in some if (each.path, each.blob) == at]
+        if not made:
+            continue  # of a branch that this version was not made on
+        new = by_blob.get(at[1])
         if new is None:
+            at = made[0].old_path, made[0].old_blob
             continue
         lines = new.split("\n")
         after = "\n".join(lines[span.start - 1 : span.last])
-        there = relocate(new, old, span, version.path, version.old_path) if old is not None else None
-        if there is None or there.span is None or there.state == "orphaned":
+        version, there = _find_origin(made, new, by_blob, span)
+        at = version.old_path, version.old_blob
+        if there is None or there.span is None:
+            old = by_blob.get(version.old_blob)
             cut = old is None and is_cut(tree, version.commit)
             found.append(Touch(version.commit, "before" if cut else "added", version.path, span.start, "", after))
             break
         if there.state in ("modified", "review"):
             found.append(Touch(version.commit, "changed", version.path, span.start, there.new_text, after))
-        elif version.path != version.old_path:
+        elif version.path != version.old_path and not version.merged:
             found.append(Touch(version.commit, "renamed", version.path, span.start))
         span = there.span
     return found
+
+
+def _find_origin(
+    made: Sequence[Version], new: str, by_blob: Mapping[str, str], span: Span
+) -> tuple[Version, Relocation | None]:
+    """Returns what a version was made of, and where the lines were there: of a merge, a version that had them so."""
+    best: tuple[Version, Relocation | None] = made[0], None
+    for version in sorted(made, key=lambda each: each.path != each.old_path):
+        old = by_blob.get(version.old_blob)
+        if old is None:
+            continue
+        there = relocate(new, old, span, version.path, version.old_path)
+        if there.span is None or there.state == "orphaned":
+            continue
+        if there.state in ("exact", "moved"):
+            return version, there
+        if best[1] is None:
+            best = version, there
+    return best
 
 
 def is_cut(tree: SourceTree, commit: Commit) -> bool:

@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from postil.anchor.model import Source, Span
 from postil.anchor.relocate import relocate_all
-from postil.comments.git.blame import Version, list_versions, read_small
+from postil.comments.git.blame import read_small
+from postil.comments.git.versions import Version, list_later, list_versions
 from postil.comments.model import Commit, State
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
@@ -53,13 +54,14 @@ def find_culprits(tree: SourceTree, versions: FileVersions, asked: Sequence[Susp
             call.current().progress(done, len(groups), "looking for the commits")
         if path not in histories:
             histories[path] = list_versions(tree, path)
-        later = _list_later(histories[path], blob)
-        texts = read_small(versions, [blob, *(each.blob for each in later)]) if later else {}
-        some = [asked[at] for at in numbers]
+        history, some = histories[path], [asked[at] for at in numbers]
+        later = list_later(history, blob)
+        every = history if any(each.merged for each in later) else later
+        texts = read_small(versions, [blob, *(each.blob for each in every)]) if later else {}
         if texts is None:
             commits = _ask_worker(tree, path, some)
         else:
-            commits = _Trial(path, texts[blob], later, texts).find(some) if blob in texts else [None] * len(some)
+            commits = _judge(path, blob, history, texts, some) if blob in texts else [None] * len(some)
         for number, commit in zip(numbers, commits, strict=True):
             found[number] = commit
     return found
@@ -79,18 +81,26 @@ def _ask_worker(tree: SourceTree, path: str, asked: Sequence[Suspicion]) -> list
     return found
 
 
-def _list_later(history: Sequence[Version], blob: str) -> list[Version]:
-    """Returns the versions that came after one, oldest first; none where it is not in the history."""
-    later: list[Version] = []
-    for version in history:
-        if version.blob == blob:
-            break
-        later.append(version)
-        if version.old_blob == blob:
-            break
-    else:
-        return []
-    return later[::-1]
+def _judge(
+    path: str,
+    blob: str,
+    history: Sequence[Version],
+    texts: Mapping[str, str],
+    asked: Sequence[Suspicion],
+    tip: str | None = None,
+) -> list[Commit | None]:
+    """Returns the commits on the ways to a tip. What came with a merge, a commit of the branch did that brought it."""
+    found = _Trial(path, texts[blob], list_later(history, blob, tip), texts).find(asked)
+    commits = [each and each.commit for each in found]
+    for merge in dict.fromkeys(each for each in found if each is not None and each.merged):
+        numbers = [number for number, each in enumerate(found) if each == merge]
+        for other in history:
+            if other.commit == merge.commit and other != merge and other.old_blob:
+                some = [asked[number] for number in numbers]
+                theirs = _judge(path, blob, history, texts, some, other.old_blob)
+                for number, commit in zip(numbers, theirs, strict=True):
+                    commits[number] = commit or commits[number]
+    return commits
 
 
 class _Trial:
@@ -101,8 +111,8 @@ class _Trial:
         self._later, self._texts = later, texts
         self._known: dict[tuple[int, Span], State] = {}
 
-    def find(self, asked: Sequence[Suspicion]) -> list[Commit | None]:
-        """Returns for each the commit that made the first version in which it is what it is now."""
+    def find(self, asked: Sequence[Suspicion]) -> list[Version | None]:
+        """Returns for each the first version in which it is what it is now."""
         first = self._bisect({at: (each.span, _DOUBTS[each.state][0]) for at, each in enumerate(asked)})
         again = {
             at: (each.span, _DOUBTS[each.state][1])
@@ -110,7 +120,7 @@ class _Trial:
             if first[at] == len(self._later) and len(_DOUBTS[each.state]) > 1
         }
         first |= self._bisect(again)
-        return [self._later[first[at]].commit if first[at] < len(self._later) else None for at in range(len(asked))]
+        return [self._later[first[at]] if first[at] < len(self._later) else None for at in range(len(asked))]
 
     def _bisect(self, asked: Mapping[int, tuple[Span, frozenset[State]]]) -> dict[int, int]:
         """Returns for each the first version in one of its states, all of them halving their choice in step."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import groupby
 
 from msgspec import Struct
 
-from postil.comments.git.blame import is_cut, list_versions
+from postil.comments.git.blame import is_cut
 from postil.comments.git.objects import iterate_objects
+from postil.comments.git.versions import list_versions
 from postil.comments.model import Comment, Commit, Event
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
@@ -40,28 +42,35 @@ def list_changes(tree: SourceTree, comment: Comment, path: str, events: Sequence
     ]
     before: Comment | None = None
     paths = dict.fromkeys([path, *(each.path for each in events if each.path)])
-    for commit, then in _read_committed(tree, comment.id, list(paths)):
-        found += _compare(before, then, commit) if before else _begin(then, None if is_cut(tree, commit) else commit)
+    for commit, then, olds in _read_committed(tree, comment.id, list(paths)):
+        if before is None:
+            found += _begin(then, None if is_cut(tree, commit) else commit)
+        else:
+            first, *others = ([*_compare(old or before, then, commit)] for old in olds)
+            told = [{(each.did, each.after) for each in changes} for changes in others]
+            found += [each for each in first if all((each.did, each.after) in changes for changes in told)]
         before = then
     found += _compare(before, comment, None) if before else _begin(comment, None)
     return sorted(found, key=lambda each: each.at)
 
 
-def _read_committed(tree: SourceTree, comment: str, paths: Sequence[str]) -> Iterator[tuple[Commit, Comment]]:
-    """Yields the comment as commits left it, oldest first."""
+def _read_committed(
+    tree: SourceTree, comment: str, paths: Sequence[str]
+) -> Iterator[tuple[Commit, Comment, list[Comment | None]]]:
+    """Yields the comment as commits left it, oldest first, and as it was before: of a merge, in all that it joined."""
     known = [(each, path) for path in paths for each in reversed(list_versions(tree, path + SUFFIX)) if each.blob]
     known.sort(key=lambda each: each[0].commit.date)
-    paths_of = {version.blob: path for version, path in known}
+    paths_of = {blob: path for version, path in known for blob in (version.old_blob, version.blob) if blob}
     found: dict[str, Comment | None] = {}
     for blob, data in iterate_objects(tree.root, paths_of):
         call.current().check()
         call.current().progress(len(found), len(paths_of), "reading earlier versions")
         with suppress(Unreadable):
             found[blob] = Sidecar(paths_of[blob], data).comment(comment)
-    for version, _ in known:
-        then = found.get(version.blob)
-        if then:
-            yield version.commit, then
+    for commit, some in groupby((version for version, _ in known), lambda version: version.commit):
+        made = [version for version in some if found.get(version.blob)]
+        if made and (then := found[made[0].blob]):
+            yield commit, then, [found.get(version.old_blob) for version in made]
 
 
 def _begin(first: Comment, commit: Commit | None) -> Iterator[Change]:
