@@ -68,6 +68,14 @@ async def test_a_listen_stream_acknowledges_first_tells_changes_and_ends_gracefu
     assert "notifications/prompts/list_changed" not in [frame.get("method") for frame in talk.frames]
 
 
+async def test_a_first_update_is_sent_only_where_something_may_have_changed_before() -> None:
+    first, later = Talk(), Talk()
+    await first.runner.updates.add_existing(["echo://note", "echo://nothing"])
+    assert first.frames == []
+    await later.runner.updates.change_to(["echo://note"])
+    assert [frame["params"] for frame in later.frames] == [{"uri": "echo://note"}]
+
+
 async def test_a_listen_stream_that_is_just_beginning_ends_gracefully_too() -> None:
     talk = Talk()
     params = {"notifications": {"resourceSubscriptions": ["echo://note"]}, "_meta": META}
