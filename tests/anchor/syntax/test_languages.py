@@ -142,9 +142,26 @@ def test_angles_that_are_never_closed_are_left_to_a_worker(language: str) -> Non
 
 def test_comparisons_and_closed_types_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(languages, "QUICK_PARSE", 60.0)
+    monkeypatch.setattr(languages, "QUICK_START", 60.0)
     assert parse("class A { void a() { for (int i = 0; i < n; i++) { a << 1; } } }\n" * 300, "java") is not None
     assert parse("/** <p>a</p> {@code a} */ class A { Map<A, List<B>> x; }\n" * 300, "java") is not None
     assert parse("<p>a</p>\n" * 300, "html") is not None
+
+
+@pytest.mark.parametrize("text", ["\\ " * 8000, ("\\ " * 40 + "\n") * 200, "\\\t\\ \\\n" * 100, "\\\u2003" * 100])
+def test_backslashes_with_nothing_between_them_are_left_to_a_worker(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ruby's parser took 0.46 s for 16 kB of them, in one step."""
+    asked = list[bytes]()
+    monkeypatch.setattr(languages, "_try_parse", lambda data, language, seconds: asked.append(data))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    assert parse_kept.__wrapped__(text, "ruby") is None
+    assert asked == []
+
+
+def test_backslashes_of_ordinary_code_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(languages, "QUICK_PARSE", 60.0)
+    monkeypatch.setattr(languages, "QUICK_START", 60.0)
+    assert parse("x = 1 \\\n    + 2\n" * 300, "python") is not None
+    assert parse('x = "' + "\\\\" * 20 + '"\n', "ruby") is not None
 
 
 # Slices
@@ -175,6 +192,20 @@ def test_a_parser_works_in_slices_until_its_cpu_time_is_over(monkeypatch: pytest
     assert languages._try_parse(b"", "python", 0.01) is None  # pyright: ignore[reportPrivateUsage]
     assert stuck.calls == 5 + 10 - 1, "a look at the CPU's clock after each, once so much time has passed at all"
     assert asked == [languages.SLICE]
+
+
+@pytest.mark.parametrize(("size", "milliseconds"), [(100, 1), (8_000, 5), (16_000, 9), (48_000, 18)])
+def test_a_text_may_take_as_long_as_its_size_allows(
+    monkeypatch: pytest.MonkeyPatch, size: int, milliseconds: int
+) -> None:
+    """Where each byte takes long, the end of the text takes far longer: 8 kB took 7 ms, and 170 ms in the last step."""
+    stuck = Stuck()
+    monkeypatch.setattr(languages, "_workers", [])
+    monkeypatch.setattr(languages, "_parser", lambda language, seconds: stuck)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    monkeypatch.setattr(languages.time, "thread_time", lambda: stuck.calls / 1000)
+    monkeypatch.setattr(languages.time, "monotonic", lambda: stuck.calls / 1000)
+    assert parse_kept.__wrapped__("$ ?>\n" * (size // 5), "java") is None
+    assert stuck.calls == milliseconds
 
 
 def test_a_parser_is_stopped_when_the_process_grows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,7 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
     made = Worker()
     monkeypatch.setattr(languages, "_workers", [made])
     monkeypatch.setattr(languages, "QUICK_PARSE", 60.0)  # a busy machine is no odd text
+    monkeypatch.setattr(languages, "QUICK_START", 60.0)
     monkeypatch.setattr(languages, "QUICK", 120.0)
     forget()
     return made
