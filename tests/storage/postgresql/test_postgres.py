@@ -295,6 +295,28 @@ def test_between_two_tries_to_listen_is_a_pause(monkeypatch: pytest.MonkeyPatch)
     assert len(pauses) == 3
 
 
+def test_one_connection_listens_until_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = PostgresState("postgresql:///x?host=/nowhere/at/all")
+    connected, told, rounds = list[int](), list[int](), [[], ["changed"], ["changed"], []]
+    vars(state)["_listeners"].add(lambda: told.append(1))
+
+    def notifies(**_: object) -> list[str]:
+        heard = rounds.pop(0)
+        if not rounds:
+            state.close()
+        return heard
+
+    def connect() -> object:
+        connected.append(1)
+        if len(connected) > 1:
+            state.close()
+        return SimpleNamespace(execute=id, notifies=notifies, close=lambda: None)
+
+    monkeypatch.setattr(vars(state)["_connections"], "connect", connect)
+    state._listen()  # pyright: ignore[reportPrivateUsage]
+    assert (len(connected), len(told)) == (1, 3), "for what happened before, and for each of two"
+
+
 def test_the_names_of_old_commits_are_forgotten_and_not_with_every_write(
     state: PostgresState, postgres: PostgresServer
 ) -> None:
