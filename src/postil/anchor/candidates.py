@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import cached_property
 
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import Indel
 
 from postil.anchor.counterparts import Counterparts
 from postil.anchor.model import Ranked
-from postil.anchor.page import find_word
 from postil.anchor.renames import Renames
 
 _POOL = 3000  # rows that are searched for a similar one, the nearest to where the row is expected
@@ -27,7 +27,6 @@ class Candidates:
         self.old, self.new, self.aligned = counterparts.old, counterparts.new, counterparts.aligned
         self.renames = renames
         self._counterparts = counterparts
-        self._named: dict[str, list[int]] = {}
         self._words: dict[int, str] = {}
         self._pools: dict[tuple[str, int], list[int]] = {}
         self._homes: dict[int, tuple[dict[str, list[int]], dict[str, list[int]]]] = {}
@@ -52,7 +51,7 @@ class Candidates:
         found.update(self._in_pool(key, self._pool(expected)))
         found.update(self._adopted(row))
         name = self.old.name(row)
-        found.update(sorted(self._list_named(name), key=lambda at: abs(at - expected))[:_NAMED])
+        found.update(sorted(self._named.get(name, ()), key=lambda at: abs(at - expected))[:_NAMED])
         for _, parent in home[:_HOMES]:
             found.update(self._at_home(row, parent))
         found.update(self._in_region(row, expected))
@@ -147,13 +146,11 @@ class Candidates:
         start = max(0, min(expected - _POOL // 2, count - _POOL))
         return range(start, min(count, start + _POOL))
 
-    def _list_named(self, name: str) -> list[int]:
-        """Returns the new rows of a name, those left out that are known to be other rows."""
-        if not name:
-            return []
-        found = self._named.get(name)
-        if found is None:
-            rows = find_word(self.new, name)
-            backward = self.aligned.backward
-            found = self._named[name] = [at for at in rows if backward[at] < 0 and self.new.name(at) == name]
+    @cached_property
+    def _named(self) -> dict[str, list[int]]:
+        """The new rows of each name, those left out that are known to be other rows."""
+        found: dict[str, list[int]] = {}
+        for at, row in enumerate(self.aligned.backward):
+            if row < 0 and self.new.keys[at] and (name := self.new.name(at)):
+                found.setdefault(name, []).append(at)
         return found

@@ -187,7 +187,7 @@ class Evidence:
         """Returns how many of the words of two functions are common to both: a Dice of sets."""
         found = self._frames.get((frame, now))
         if found is None:
-            mine, theirs = self.facts.old[frame].body, self.facts.new[now].body
+            mine, theirs = self.facts.old.body(frame), self.facts.new.body(now)
             total = len(mine) + len(theirs)
             found = self._frames[frame, now] = 2.0 * len(mine & theirs) / total if total else 1.0
         return found

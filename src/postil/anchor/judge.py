@@ -136,10 +136,11 @@ def compare(measures: Sequence[Sequence[float]]) -> list[list[float]]:
     beside: list[list[float]] = []
     for column in _COLUMNS:
         values = columns[column]
-        ordered = sorted(values)
-        best = ordered[-1]
+        best = max(values)
         ahead = [value - best for value in values]
-        ahead[values.index(best)] = best - (ordered[-2] if len(ordered) > 1 else 0.0)
+        first = values.index(best)
+        others = values[:first] + values[first + 1 :]
+        ahead[first] = best - (max(others) if others else 0.0)
         beside.append(ahead)
     count = log1p(len(measures))
     return [[*row, *ahead, count] for row, ahead in zip(measures, zip(*beside, strict=True), strict=True)]

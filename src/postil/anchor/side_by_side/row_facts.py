@@ -1,5 +1,7 @@
 """What is compared of the rows of two pages, made once for each row that is asked for and kept for both directions."""
 
+from bisect import bisect_left
+from functools import cached_property
 from math import fsum, log1p
 from typing import NamedTuple
 
@@ -52,11 +54,13 @@ class PageFacts(dict[int, Facts]):
     def __init__(self, page: Page, weights: "Weights") -> None:
         super().__init__()
         self._page, self._weights = page, weights
+        self._bodies: dict[int, frozenset[str]] = {}
 
     def __missing__(self, row: int) -> Facts:
         page = self._page
         key, header, tokens = page.keys[row], page.header(row), frozenset(page.tokens(row))
-        body = self._join_words(row)
+        body = self.body(row)
+        before, after, above, below = self._join_rows(row)
         values = (
             key,
             header,
@@ -67,10 +71,10 @@ class PageFacts(dict[int, Facts]):
             page.indents[row],
             is_remark(key),
             log1p(len(page.places[key])),
-            self._join_rows(row, -1),
-            self._join_rows(row, 1),
-            self._find_next(row, -1),
-            self._find_next(row, 1),
+            before,
+            after,
+            above,
+            below,
             page.parents[row],
             page.before(row),
             page.after(row),
@@ -85,26 +89,34 @@ class PageFacts(dict[int, Facts]):
         made = self[row] = Facts._make(values)
         return made
 
-    def _join_rows(self, row: int, step: int) -> str:
-        rows: list[str] = []
-        keys, at = self._page.keys, row + step
-        while 0 <= at < len(keys) and len(rows) < _CONTEXT:
-            if keys[at]:
-                rows.append(keys[at][:_LONGEST])
-            at += step
-        return "\n".join(rows)
+    def body(self, row: int) -> frozenset[str]:
+        """Returns the words under a row."""
+        found = self._bodies.get(row)
+        if found is None:
+            page = self._page
+            last = min(page.ends[row], row + _BLOCK)
+            found = _NOTHING.union(*map(page.tokens, range(row + 1, last + 1))) if last > row else _NOTHING
+            self._bodies[row] = found
+        return found
 
-    def _find_next(self, row: int, step: int) -> str:
-        keys = self._page.keys
-        row += step
-        while 0 <= row < len(keys) and not keys[row]:
-            row += step
-        return keys[row] if 0 <= row < len(keys) else ""
+    def _join_rows(self, row: int) -> tuple[str, str, str, str]:
+        """Returns the beginnings of the rows above and of those below, the nearest first, and the nearest as they are.
 
-    def _join_words(self, row: int) -> frozenset[str]:
-        page = self._page
-        last = min(page.ends[row], row + _BLOCK)
-        return _NOTHING.union(*map(page.tokens, range(row + 1, last + 1))) if last > row else _NOTHING
+        Blank rows are left out.
+        """
+        rows, cut = self._telling
+        keys, place = self._page.keys, bisect_left(rows, row)
+        above = cut[place - _CONTEXT : place] if place >= _CONTEXT else cut[:place]
+        over = keys[rows[place - 1]] if place else ""
+        place += place < len(rows) and rows[place] == row
+        under = keys[rows[place]] if place < len(rows) else ""
+        return "\n".join(above[::-1]), "\n".join(cut[place : place + _CONTEXT]), over, under
+
+    @cached_property
+    def _telling(self) -> tuple[list[int], list[str]]:
+        """The rows that are not blank, and the beginnings of their keys."""
+        rows = [row for row, key in enumerate(self._page.keys) if key]
+        return rows, [self._page.keys[row][:_LONGEST] for row in rows]
 
 
 class Weights(dict[str, float]):
