@@ -18,7 +18,7 @@ from postil.comments.operations.relocate import RelocateTools
 from postil.comments.operations.resources import CommentResources
 from postil.comments.operations.review import ReviewTools
 from postil.comments.operations.transfer import TransferTools
-from postil.comments.operations.written import Deleted, Edited
+from postil.comments.operations.written import Deleted, Edited, TakenBack
 from postil.comments.part import CommentsContext
 from postil.contracts import CONTRACTS
 from postil.core.arguments.published import describe
@@ -176,8 +176,10 @@ class Comments:
         return self.contract.move(comment, target, line, sourceFile=source)
 
     def undo(self, comment: str) -> Moved:
-        """Take a comment back to where it was."""
+        """Take a comment back to where it was; what was said of it since is undone before."""
         made = self.relocating.undo(comment)
+        while isinstance(made, TakenBack):
+            made = self.relocating.undo(comment)
         assert isinstance(made, Moved)
         return made
 

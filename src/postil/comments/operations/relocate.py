@@ -14,7 +14,10 @@ from postil.comments.model import Located
 from postil.comments.operations.answers import CommentNow, Moved, comment_now, show_line
 from postil.comments.operations.restore import Restored, restore_one
 from postil.comments.operations.validation import Id, Where
+from postil.comments.operations.written import TakenBack
 from postil.comments.search.filters import is_about
+from postil.comments.storage.last_edit import find_last_edit, take_back
+from postil.comments.storage.move_journal import list_moves
 from postil.comments.storage.store import refuse_unlisted
 from postil.core import call
 from postil.core.answer import Answer
@@ -152,13 +155,20 @@ class RelocateTools:
         moved, left = self._context.moves.move_all(source, goal)
         return MovedAll(tuple(moved), tuple(comment_now(each) for each in left))
 
-    @writes("comments_undo", title="Undo a move or deletion", shell="comments undo", positional=("commentId",))
-    def undo(self, commentId: Id) -> Moved | Restored:
-        """Undo a comment's last move, or its deletion"""
+    @writes("comments_undo", title="Undo a change", shell="comments undo", positional=("commentId",))
+    def undo(self, commentId: Id) -> Moved | Restored | TakenBack:
+        """Undo a comment's last change, or its deletion"""
         try:
             each = self._context.find(commentId)
         except CommentNotFound:
             return restore_one(self._context, commentId)
+        moves = list_moves(each.comment, each.marker)
+        edit = find_last_edit(self._context.store, each.comment.id)
+        if edit and not (moves and moves[-1].at > edit.at):
+            path = self._context.file_of(each.comment.id)
+            if take_back(self._context.store, path, each.comment.id, edit):
+                now_ = self._context.find(each.comment.id).comment
+                return TakenBack(now_.id, path, now_.text, now_.status)
         back = replace(self._context.moves.undo(each), did="taken back")
         place = self._context.find(commentId).place
         if place.state == "orphaned":

@@ -1,4 +1,4 @@
-"""What is answered to whoever adds, edits or deletes a comment."""
+"""What is answered to whoever adds, edits or deletes a comment, or takes such a change back."""
 
 from __future__ import annotations
 
@@ -59,3 +59,16 @@ class Deleted(Answer, frozen=True, omit_defaults=True):
 
     def for_contract(self) -> str:
         return f"✅ Comment deleted\n\nComment ID: {self.commentId}\nFile: {self.filePath}"
+
+
+class TakenBack(Answer, frozen=True):
+    """A comment that says again what it said before its last edit, or has the status that it had."""
+
+    commentId: str
+    filePath: str
+    text: str
+    status: str
+
+    def for_model(self) -> str:
+        head = f"✅ Change undone\n\nComment ID: {self.commentId}\nFile: {self.filePath}"
+        return f"{head}\nStatus: {self.status}\n\n{self.text}"

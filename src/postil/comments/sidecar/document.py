@@ -26,6 +26,7 @@ from postil.comments.sidecar.json_edit import (
     decode_value,
     new_document,
 )
+from postil.comments.sidecar.noted import SAID, Noted
 
 VERSION = "2.1.0"
 OWN_KEY = "x-anchor"
@@ -60,8 +61,7 @@ class Sidecar:
         self.original = data
         self.changed = self._stale = False
         self._made_on = ""
-        self.steps: list[tuple[str, object, object]] = []
-        """What was done to comments: id, the comment as it is then (None: taken out), its marker where that is new."""
+        self.steps: list[Noted] = []
         if data is None:
             self._load(new_document({"file": path, "version": VERSION, "ghostMarkers": [], "comments": []}))
             return
@@ -193,7 +193,7 @@ class Sidecar:
             self._markers.insert(at, marker)
         at = _position([each.line or 0 for each in comments], _integer(raw["line"]))
         self._comments.insert(at, {**raw, "ghostMarkerId": marker["id"]})
-        self.steps.append((str(raw["id"]), raw, marker))
+        self.steps.append(Noted(str(raw["id"]), raw, marker))
         self._touch()
 
     def add_all(self, additions: Sequence[Addition]) -> list[str]:
@@ -222,7 +222,7 @@ class Sidecar:
                 at = ledger.mark(spot, marker.id, comment.id)
                 markers.insert(at, replace(marker, commentIds=(comment.id,)))
             answers.append(ledger.names[at])
-            self.steps.append((comment.id, comment, marker))
+            self.steps.append(Noted(comment.id, comment, marker))
             comments.insert(ledger.place(comment.id, marker.line), replace(comment, ghostMarkerId=ledger.names[at]))
         made_on = self._made_on
         self._touch()
@@ -235,15 +235,16 @@ class Sidecar:
         """Add a comment that has no marker, at the end; `finish` gives it one."""
         self._reload()
         self._comments.insert(len(self._comments), raw)
-        self.steps.append((str(raw.get("id")), raw, None))
+        self.steps.append(Noted(str(raw.get("id")), raw))
         self._touch()
 
-    def change(self, comment: str, values: JsonObject, drop: tuple[str, ...] = ()) -> None:
+    def change(self, comment: str, values: JsonObject, drop: tuple[str, ...] = (), *, undoes: bool = False) -> None:
         """Set some keys of a comment and take some away; the others stay as they are."""
         raw = self.raw_comment(comment)
-        kept = {key: value for key, value in raw.items() if key not in drop}
-        self._comments.replace(_find_index(self.comments, comment), {**kept, **values})
-        self.steps.append((comment, {**kept, **values}, None))
+        new = {key: value for key, value in raw.items() if key not in drop} | values
+        self._comments.replace(_find_index(self.comments, comment), new)
+        was = {key: raw.get(key) for key in SAID if raw.get(key) != new.get(key)}
+        self.steps.append(Noted(comment, new, was=was or None, undoes=undoes))
         self._touch()
 
     def change_marker(self, marker: str, values: JsonObject) -> None:
@@ -271,7 +272,7 @@ class Sidecar:
     def remove(self, comment: str) -> None:
         """Take a comment out, and its marker when it holds no other."""
         self._comments.remove(_find_index(self.comments, comment))
-        self.steps.append((comment, None, None))
+        self.steps.append(Noted(comment))
         self._take_off(comment, [each.id for each in self.markers])
 
     def _take_off(self, comment: str, named: Sequence[str]) -> None:

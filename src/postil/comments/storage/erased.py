@@ -20,6 +20,7 @@ from postil.comments.git.objects import read_objects
 from postil.comments.model import Comment
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.json_edit import JsonObject
+from postil.comments.sidecar.noted import Noted
 from postil.comments.storage.store import SUFFIX, Store
 from postil.comments.storage.write_log import Written
 from postil.core.failure import Failure
@@ -57,9 +58,8 @@ FindHeld: TypeAlias = Callable[[Collection[str]], Collection[str]]
 def delete(sidecar: Sidecar, comment: Comment) -> None:
     """Take a comment out of its file, and note what it was: `find_deleted` knows it as long as the log does."""
     marker = sidecar.marker_of(comment)
-    sidecar.steps.append(
-        (comment.id, sidecar.raw_comment(comment.id), sidecar.raw_marker(marker.id) if marker else None)
-    )
+    held = sidecar.raw_marker(marker.id) if marker else None
+    sidecar.steps.append(Noted(comment.id, sidecar.raw_comment(comment.id), held))
     sidecar.remove(comment.id)
 
 

@@ -127,7 +127,9 @@ class Moves:
         events = list_moves(each.comment, each.marker)
         if not events:
             raise NotFound(
-                "This comment has not been moved", advice="There is nothing to undo", commentId=each.comment.id
+                "This comment has not been moved, and no edit of it is known here",
+                advice="There is nothing to undo",
+                commentId=each.comment.id,
             )
         last = events[-1]
         target = last.path or each.filePath

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from postil.comments.sidecar.json_edit import JsonObject
+from postil.comments.sidecar.noted import Noted
 from postil.core.failure import Failure
 from postil.workspace.disk import read_regular
 from postil.workspace.files import atomic_write
@@ -33,6 +34,8 @@ class Written(Struct, frozen=True, omit_defaults=True):
     id: str
     comment: JsonObject | None = None
     marker: JsonObject | None = None
+    was: JsonObject | None = None
+    undoes: bool = False
 
 
 _CAREFUL = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -46,13 +49,10 @@ class WriteLog:
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def note(self, path: str, at: str, steps: Sequence[tuple[str, object, object]]) -> None:
-        """Keep what was done to some comments of a file: id, the comment as it is now or None, its marker if new."""
-        head = {"at": at, "path": path}
-        rows = [
-            _encode({**head, "id": comment, "comment": raw, "marker": marker} if raw else {**head, "id": comment})
-            for comment, raw, marker in steps[:MOST_STEPS]
-        ]
+    def note(self, path: str, at: str, steps: Sequence[Noted]) -> None:
+        """Keep what was done to some comments of a file."""
+        head = _encode({"at": at, "path": path})[:-1] + b","
+        rows = [head + _encode(each)[1:] for each in steps[:MOST_STEPS]]
         data = b"".join(row + b"\n" for row in rows if len(row) < LONGEST)
         with suppress(OSError, Failure):  # it helps where it can: the comment itself is safe
             file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _CAREFUL, 0o600)

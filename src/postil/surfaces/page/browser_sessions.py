@@ -82,6 +82,8 @@ class BrowserSession(Struct):
     last_used: float
     says: list[str] = []
     """Sentences for its next page."""
+    undo: str = ""
+    """The address that takes back what the last of them tells."""
 
 
 class Invitation(Struct, frozen=True):
@@ -173,17 +175,17 @@ class BrowserSessions:
             raise Unavailable("You cannot leave just now: try again in a moment")
         await self._kept.forget(_name(session.id))
 
-    async def say(self, session: BrowserSession, sentence: str) -> None:
-        """Keep a sentence for the browser's next page."""
+    async def say(self, session: BrowserSession, sentence: str, undo: str = "") -> None:
+        """Keep a sentence for the browser's next page, and the address that takes back what it tells."""
         if sentence:
-            session.says = [*session.says, sentence][-MOST_SAID:]
+            session.says, session.undo = [*session.says, sentence][-MOST_SAID:], undo
             await self._write(session)
 
     async def take_sentences(self, session: BrowserSession) -> list[str]:
         """Returns the sentences for this page, once."""
         says = session.says
         if says:
-            session.says = []
+            session.says, session.undo = [], ""
             await self._write(session)
         return says
 

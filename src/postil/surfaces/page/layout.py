@@ -36,6 +36,7 @@ def frame(
     *,
     place: str = "",
     says: Sequence[str] = (),
+    undo: str = "",
     offers: Callable[[str], bool] = lambda _: False,
     serves: Callable[[str], bool] = lambda _: False,
     theme: str = "",
@@ -54,6 +55,10 @@ def frame(
         tag("link", rel="stylesheet", href=assets["page.css"].address),
         link_script(assets["page.js"].address),
     )
+    said: list[Child] = [tag("p", sentence) for sentence in says]
+    if undo:
+        button = tag("button", "Undo", title="Undo (z)")
+        said.append(tag("form", form_token, button, method="post", action=undo))
     entries = [one for one in PLACES if serves(one.address) and offers(one.needs)]
     content = tag(
         "body",
@@ -71,7 +76,7 @@ def frame(
                 class_="tools",
             ),
         ),
-        tag("div", [tag("p", sentence) for sentence in says], id="says", role="status", aria_live="polite"),
+        tag("div", said, id="says", role="status", aria_live="polite"),
         tag("main", body, id="content", tabindex="-1"),
         tag("template", form_token, id="form-token") if form_token is not None else None,
         data_theme=theme or None,

@@ -256,10 +256,12 @@ class Site:
     ) -> None:
         if isinstance(made, Moved):
             if BY_SCRIPT in headers:
-                address = (b"x-postil-address", made.address.encode("ascii", "replace"))
-                await _send(send, 200, made.says.encode(), b"text/plain; charset=utf-8", [*_private(), address])
+                told = [(b"x-postil-address", made.address.encode("ascii", "replace"))]
+                if made.undo:
+                    told.append((b"x-postil-undo", made.undo.encode("ascii", "replace")))
+                await _send(send, 200, made.says.encode(), b"text/plain; charset=utf-8", [*_private(), *told])
             else:
-                await self.sessions.say(session, made.says)
+                await self.sessions.say(session, made.says, made.undo)
                 await _send(send, 303, b"", b"text/plain", [*_private(), (b"location", made.address.encode("ascii"))])
         elif isinstance(made, Sent):
             policy = (b"content-security-policy", PICTURE_POLICY)
@@ -275,6 +277,7 @@ class Site:
     async def _frame(
         self, headers: Headers, session: BrowserSession, visit: Visit, shown: Shown, cue: Html | None = None
     ) -> bytes:
+        undo = session.undo  # which goes with the sentences
         says = await self.sessions.take_sentences(session)
         theme = next(iter(read_cookies(headers, "postil-theme")), "")
         return layout.frame(
@@ -282,6 +285,7 @@ class Site:
             shown.body,
             place=shown.place,
             says=says,
+            undo=undo,
             offers=visit.offers,
             serves=has_path,
             theme=theme if theme in ("light", "dark") else "",

@@ -40,6 +40,8 @@ class Moved(Struct, frozen=True):
 
     address: str
     says: str = ""
+    undo: str = ""
+    """The address that takes the change back, where one does."""
 
 
 class Sent(Struct, frozen=True):

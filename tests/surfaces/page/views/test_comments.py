@@ -133,3 +133,111 @@ def test_what_lost_its_code_stands_under_no_line(browser: Browser, served: Serve
         expect(page.locator("pre")).to_contain_text("bye")
         page.goto(served.base + "/comments/file?file=never.py")
         expect(page.get_by_text("That did not work")).to_be_visible()
+
+
+def test_a_comment_is_edited_in_place_and_the_edit_undone(browser: Browser, served: ServedPage) -> None:
+    id_ = served.call("add_comment", filePath="greet.py", line=2, text="Why day?\nAnd not night?")["commentId"]
+    with browse(browser, served, "/comments/file?file=greet.py") as page:
+        wait_until_live(page)
+        thread = page.locator(f"#k{id_}")
+        thread.focus()
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        page.keyboard.press("i")
+        area = thread.get_by_label("What it says")
+        expect(area).to_be_focused()
+        expect(area).to_have_value("Why day?\nAnd not night?")
+        area.fill("TODO: say <b>night</b>")
+        page.keyboard.press("Control+Enter")
+        expect(thread.locator("> .said")).to_have_text("TODO: say <b>night</b>")
+        expect(thread.locator(".kind")).to_have_text("TODO")
+        expect(thread).to_be_focused()
+        expect(page.locator("#says")).to_contain_text("Saved")
+        page.keyboard.press("z")
+        expect(thread.locator("> .said")).to_have_text("Why day?\nAnd not night?")
+        expect(page.locator("#says")).to_contain_text("Undone")
+        thread.get_by_role("button", name="Resolve").click()
+        expect(thread.locator(".state")).to_have_text("resolved")
+        page.locator("#says").get_by_role("button", name="Undo").click()
+        expect(thread.locator(".state")).to_have_count(0)
+        assert "resolvedBy" not in served.call("comments_list")["comments"][0]
+
+
+def test_an_edit_never_replaces_words_that_its_writer_has_not_seen(browser: Browser, served: ServedPage) -> None:
+    id_ = served.call("add_comment", filePath="greet.py", line=2, text="first")["commentId"]
+    with browse(browser, served, "/comments/file?file=greet.py") as page:
+        wait_until_live(page)
+        thread, said = page.locator(f"#k{id_}"), page.locator("#says")
+        thread.get_by_text("Edit", exact=True).click()  # opened, and nothing typed yet
+        area = thread.get_by_label("What it says")
+        expect(area).to_be_focused()
+        served.call("edit_comment", commentId=id_, text="theirs")
+        expect(thread.locator("> .said")).to_have_text("theirs")
+        area.fill("mine")
+        thread.get_by_role("button", name="Save").click()
+        expect(said).to_contain_text("It says now:\ntheirs")
+        expect(area).to_have_value("mine")
+        assert served.call("comments_list")["comments"][0]["text"] == "theirs"
+        served.call("comments_reply", commentId=id_, text="an answer is no other wording", author="robot")
+        expect(thread.locator(".replies")).to_be_visible()
+        thread.get_by_role("button", name="Save").click()  # told of it: now it is meant
+        expect(thread.locator("> .said")).to_have_text("mine")
+        served.call("edit_comment", commentId=id_, text="theirs again")
+        expect(thread.locator("> .said")).to_have_text("theirs again")
+        said.get_by_role("button", name="Undo").click()
+        expect(said).to_contain_text("nothing was undone")
+        assert served.call("comments_list")["comments"][0]["text"] == "theirs again"
+
+
+def test_what_is_typed_stays_when_the_comment_is_deleted_or_the_server_away(
+    browser: Browser, served: ServedPage
+) -> None:
+    id_ = served.call("add_comment", filePath="greet.py", line=2, text="first")["commentId"]
+    other = served.call("add_comment", filePath="greet.py", line=5, text="second")["commentId"]
+    with browse(browser, served, "/comments/file?file=greet.py") as page:
+        wait_until_live(page)
+        thread = page.locator(f"#k{id_}")
+        thread.get_by_text("Edit", exact=True).click()
+        area = thread.get_by_label("What it says")
+        area.fill("typed with care")
+        page.locator(f"#k{other}").focus()
+        served.call("delete_comment", commentId=id_, filePath="greet.py")
+        served.call("edit_comment", commentId=other, text="the page has seen the deletion")
+        expect(page.locator(f"#k{other} > .said")).to_have_text("the page has seen the deletion")
+        expect(area).to_have_value("typed with care")
+        thread.get_by_role("button", name="Save").click()
+        expect(page.locator("#says")).to_contain_text("not found")
+        served.stop()
+        thread.get_by_role("button", name="Save").click()
+        expect(page.locator("#says")).to_contain_text("what you typed is still here")
+        expect(area).to_have_value("typed with care")
+
+
+def test_a_deleted_comment_comes_back_by_the_button(browser: Browser, served: ServedPage) -> None:
+    id_ = served.call("add_comment", filePath="greet.py", line=2, text="keep me")["commentId"]
+    with browse(browser, served, "/comments/file?file=greet.py") as page:
+        wait_until_live(page)
+        page.locator(f"#k{id_}").get_by_text("Edit", exact=True).click()
+        page.get_by_role("button", name="Delete the comment").click()
+        expect(page.locator(f"#k{id_}")).to_have_count(0)
+        undo = page.locator("#says").get_by_role("button", name="Undo")
+        undo.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator(f"#k{id_} > .said")).to_have_text("keep me")
+        expect(undo).to_have_count(0)
+        assert page.evaluate("document.activeElement !== document.body")
+
+
+def test_editing_and_undoing_work_without_a_script(browser: Browser, served: ServedPage) -> None:
+    id_ = served.call("add_comment", filePath="greet.py", line=2, text="first")["commentId"]
+    with browse(browser, served, f"/comments/{id_}", java_script_enabled=False) as page:
+        page.locator("summary", has_text="Edit").click()
+        page.get_by_label("What it says").fill("mine")
+        served.call("edit_comment", commentId=id_, text="theirs")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("It says now: theirs")).to_be_visible()
+        expect(page.get_by_label("text")).to_have_value("mine")
+        page.get_by_role("button", name="Send again").click()
+        expect(page.locator("article > .said")).to_have_text("mine")
+        page.get_by_role("button", name="Undo").click()
+        expect(page.locator("article > .said")).to_have_text("theirs")

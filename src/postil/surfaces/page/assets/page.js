@@ -9,14 +9,19 @@
   const isTyping = (node) => node && /^(INPUT|TEXTAREA|SELECT)$/.test(node.tagName);
 
   // -- saying something ------------------------------------------------------------------------------------------------
-  const say = (text, isFault = false) => {
+  // What can be undone is told until something else is: nobody has to be quick.
+  const say = (text, isFault = false, undo = "") => {
     if (!text) return;
     const row = document.createElement("p");
     row.textContent = spell(text);
     if (isFault) row.className = "fault";
     const says = one("#says");
-    says.replaceChildren(row);
-    setTimeout(() => row.remove(), isFault ? 20000 : 6000);
+    if (isFault && one("form", says)) says.prepend(row); else says.replaceChildren(row);
+    if (!undo) { setTimeout(() => row.remove(), isFault ? 20000 : 6000); return; }
+    const form = document.createElement("form"), button = document.createElement("button");
+    Object.assign(form, {method: "post", action: undo}).append(document.importNode(one("#form-token").content, true), button);
+    Object.assign(button, {textContent: "Undo", title: "Undo (z)"});
+    says.append(form);
   };
 
   // -- times in the reader's zone --------------------------------------------------------------------------------------
@@ -31,14 +36,19 @@
   // Of a form that has a field named id, `.id` is that field.
   const idOf = (node) => (node.nodeType === 1 && node.getAttribute("id")) || "";
   const sameKind = (a, b) => a.nodeType === b.nodeType && a.nodeName === b.nodeName && idOf(a) === idOf(b);
+  // An edit stays one of the text that the person began with, until they were told of another.
+  const isTyped = (area) => area.value !== area.defaultValue;
+  const holdsTyped = (node) => node.nodeType === 1 && all("textarea", node).some((area) => isTyped(area) && area.value.trim());
+  const isHeld = (form) => form.dataset.told === undefined && (all("textarea", form).some(isTyped) || form.contains(document.activeElement));
   const morph = (from, to) => {
     if (from.nodeType !== 1) { if (from.data !== to.data) from.data = to.data; return; }
+    if (from.dataset.held !== undefined) { if (isHeld(from.form)) return; delete from.form.dataset.told; }
     if (from.hasAttribute("data-loaded") && to.hasAttribute("data-lazy")) { from.dataset.stale = ""; return; }
     if (from.nodeName === "TIME" && from.dateTime === to.dateTime) return;
     const isOpen = from.nodeName === "DETAILS" && from.open;
     for (const {name, value} of [...to.attributes]) if (from.getAttribute(name) !== value) from.setAttribute(name, value);
     for (const {name} of [...from.attributes])
-      if (!to.hasAttribute(name) && !/^(data-(loaded|stale|here|touched|sending|read)|aria-selected|style)$/.test(name)) from.removeAttribute(name);
+      if (!to.hasAttribute(name) && !/^(data-(loaded|stale|here|touched|told|sending|read)|aria-selected|style)$/.test(name)) from.removeAttribute(name);
     if (from.nodeName === "DETAILS") from.open = from.dataset.touched === undefined ? to.open : isOpen;
     if (from.nodeName === "TEXTAREA") {
       if (from.value === from.defaultValue && from !== document.activeElement) from.value = to.defaultValue;
@@ -93,7 +103,7 @@
     while (at) {
       const gone = at;
       at = at.nextSibling;
-      if (!(gone.nodeType === 1 && (gone.hasAttribute("data-keep") || gone.contains(document.activeElement) && isTyping(document.activeElement) && document.activeElement.value))) gone.remove();
+      if (!(gone.nodeType === 1 && (gone.hasAttribute("data-keep") || holdsTyped(gone) || gone.contains(document.activeElement) && isTyping(document.activeElement) && document.activeElement.value))) gone.remove();
     }
   };
   const settle = (from) => {
@@ -248,9 +258,12 @@
     try {
       const answer = await fetch(form.action, {method: "POST", body: fields, headers: SCRIPT, credentials: "same-origin"});
       const text = await answer.text();
+      if (answer.status === 409) { form.dataset.told = ""; regions().filter((region) => region.contains(form)).forEach(refresh); }
       if (!answer.ok) { giveBack(text); return; }
-      say(text);
-      const since = areas.map((area, at) => area.value.startsWith(sent[at]) ? area.value.slice(sent[at].length) : area.value);
+      const isUndo = !!form.closest("#says");
+      say(text, false, answer.headers.get("X-Postil-Undo") || "");
+      if (isUndo) (current?.isConnected ? current : one("#content")).focus({preventScroll: true});
+      const since = areas.map((area, at) => area.value === sent[at] ? "" : !area.defaultValue && area.value.startsWith(sent[at]) ? area.value.slice(sent[at].length) : area.value);
       if (kept) { forget(kept); kept.remove(); } else { form.reset(); areas.forEach((area, at) => { area.value = since[at] || area.defaultValue; }); }
       const act = form.closest("details.act");
       if (act) { act.open = false; act.closest("[data-stop]")?.focus({preventScroll: true}); }
@@ -447,8 +460,7 @@
     dialog.showModal();
   };
   let leader = false;
-  document.addEventListener("keydown", (event) => {
-    const key = event.key;
+  document.addEventListener("keydown", (event) => { const key = event.key;
     if (key === "Enter" && (event.ctrlKey || event.metaKey) && isTyping(document.activeElement)) {
       const form = document.activeElement.form;
       if (form && form.method === "post") { event.preventDefault(); form.requestSubmit(one("button.primary", form)); }
@@ -468,6 +480,7 @@
     else if (low === "a" && writeHere()) did = true;
     else if (key === "<" || key === ">") shove(key === ">" ? 1 : -1);
     else if (low === "t") turnTheme();
+    else if (low === "z") one("#says button")?.click();
     else if (low === "o") { const details = current && one("details", current.closest("section.file") || current); if (details) { details.dataset.touched = ""; details.open = !details.open; } }
     else did = /^[a-z1-9]$/.test(low) && press(low);
     if (did) event.preventDefault();
@@ -482,8 +495,6 @@
   connect();
   goToHash();
   addEventListener("hashchange", () => { hashDone = false; goToHash(); });
-  addEventListener("beforeunload", (event) => {
-    if (all("textarea").some((area) => area.value !== area.defaultValue && area.value.trim() && !area.closest("[data-keep]"))) event.preventDefault();
-  });
+  addEventListener("beforeunload", (event) => { if (all("textarea").some((area) => isTyped(area) && area.value.trim() && !area.closest("[data-keep]"))) event.preventDefault(); });
   document.documentElement.dataset.ready = "1";
 })();

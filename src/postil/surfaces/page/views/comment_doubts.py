@@ -11,6 +11,7 @@ from postil.surfaces.page.views.comment_thread import (
     Comment,
     file_address,
     make_button,
+    name_undo,
     read_number,
     show_comment,
     show_old,
@@ -27,6 +28,13 @@ class Doubted(Struct, frozen=True):
 
     comments: tuple[Comment, ...]
     total: int = 0
+
+
+class Deleted(Struct, frozen=True):
+    """What `delete_comment` answers."""
+
+    undo: str = ""
+    """How it comes back, where it can."""
 
 
 async def show_doubts(visit: Visit) -> Shown:
@@ -112,10 +120,10 @@ async def place(visit: Visit, id: str) -> Moved:
     """Decide where the code of a comment is."""
     line = read_number(visit.form.get("line", ""))
     await visit.act("move_comment", commentId=id, targetFile=visit.form.get("file", ""), targetLine=line)
-    return Moved("/comments/doubts", "Placed")
+    return Moved("/comments/doubts", "Placed", await name_undo(visit, id))
 
 
 async def delete(visit: Visit, id: str) -> Moved:
     """Take a comment away."""
-    await visit.act("delete_comment", commentId=id, filePath=visit.form.get("file", ""))
-    return Moved("/comments/doubts", f"Deleted: `postil comments undo {id}` brings it back")
+    deleted = await visit.call("delete_comment", Deleted, commentId=id, filePath=visit.form.get("file", ""))
+    return Moved("/comments/doubts", "Deleted", await name_undo(visit, id) if deleted.undo else "")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from urllib.parse import quote, urlencode
 
 from msgspec import Struct
+from msgspec.json import encode
 
+from postil.core.failure import NotFound
 from postil.surfaces.page.layout import later, when
 from postil.surfaces.page.markup import Html, tag
 from postil.surfaces.page.visit import Visit
@@ -48,6 +51,8 @@ class Comment(Struct, frozen=True):
     author: str
     created: str
     state: str
+    updated: str = ""
+    markerId: str = ""
     tag: str | None = None
     endLine: int = 0
     status: str = "open"
@@ -80,6 +85,45 @@ class Comment(Struct, frozen=True):
     def is_open(self) -> bool:
         """Whether it is not settled."""
         return self.status == "open"
+
+    @property
+    def wording(self) -> str:
+        """What no other text has: an edit is made on this one."""
+        return _digest(self.text)
+
+    @property
+    def version(self) -> str:
+        """What no other words, status or place have: the last change of them is what can be undone."""
+        return _digest([self.text, self.tag, self.status, self.markerId])
+
+
+class One(Struct, frozen=True):
+    """What `comments_show` answers."""
+
+    comment: Comment
+
+
+GONE = "gone"
+"""The version of a comment that is not there."""
+
+
+def _digest(value: object) -> str:
+    return sha256(encode(value)).hexdigest()[:16]
+
+
+async def read_version(visit: Visit, id_: str) -> str:
+    """Returns what a comment is now, to be told from what somebody else makes of it."""
+    try:
+        return (await visit.call("comments_show", One, commentId=id_)).comment.version
+    except NotFound:
+        return GONE
+
+
+async def name_undo(visit: Visit, id_: str) -> str:
+    """Returns the address that takes back what was just done to a comment; nothing where this person cannot."""
+    if not visit.offers("comments_undo"):
+        return ""
+    return f"/comments/{quote(id_, safe='')}/undo/{await read_version(visit, id_)}"
 
 
 def file_address(file: str, line: int = 0) -> str:
@@ -151,8 +195,36 @@ def _acts(visit: Visit, one: Comment) -> Html:
     settle = make_button(visit, f"{address}/resolve", "Resolve" if one.is_open else "Reopen", "e",
                          status="resolved" if one.is_open else "open")  # fmt: skip
     life = tag("details", tag("summary", "Its life"), later(f"{address}/life", "Show it"), class_="act")
-    acts = (("comments_reply", reply), ("comments_resolve", settle), ("comments_history", life))
+    acts = (
+        ("comments_reply", reply),
+        ("edit_comment", _edit_form(visit, one, address)),
+        ("comments_resolve", settle),
+        ("comments_history", life),
+    )
     return tag("div", [form for name, form in acts if visit.offers(name)], class_="acts")
+
+
+def _edit_form(visit: Visit, one: Comment, address: str) -> Html:
+    """Returns the form that changes what a comment says; `wording` is the text that the person began with."""
+    text = tag("textarea", "\n" + one.text, name="text", rows=min(12, one.text.count("\n") + 3), required=True)
+    delete = make_button(visit, f"{address}/delete", "Delete the comment", file=one.filePath)
+    return tag(
+        "details",
+        tag("summary", "Edit", class_="button", data_key="i"),
+        tag(
+            "form",
+            visit.form_token(),
+            tag("input", type="hidden", name="wording", value=one.wording, data_held=True),
+            tag("label", tag("span", "What it says"), text),
+            tag("button", "Save", class_="primary"),
+            " ",
+            tag("button", "As it was", type="reset"),
+            method="post",
+            action=f"{address}/edit",
+        ),
+        delete if visit.offers("delete_comment") else None,
+        class_="act",
+    )
 
 
 def make_button(visit: Visit, address: str, says: str, key: str = "", **fields: str) -> Html:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from msgspec import Struct
 
-from postil.core.failure import Failure, NotAllowed, UnknownOperation
+from postil.core.failure import Conflict, Failure, NotAllowed, UnknownOperation
 from postil.surfaces.page.layout import empty, when
 from postil.surfaces.page.markup import Child, Html, tag
 from postil.surfaces.page.router import Route
 from postil.surfaces.page.views.comment_doubts import delete, place, show_doubts
 from postil.surfaces.page.views.comment_thread import (
     Comment,
+    One,
     file_address,
     name_line,
+    name_undo,
     read_number,
+    read_version,
     show_code,
     show_comment,
     show_old,
@@ -27,6 +30,7 @@ from postil.surfaces.page.visit import Moved, Shown, Visit
 
 PAGE = 50
 LINES = 1_000
+MOST_ATTEMPTS = 3
 FILTERS = ("tag", "author", "file", "state", "status")
 WORDS = {
     "tag": ("TODO", "FIXME", "NOTE", "STAR", "QUESTION", "HACK", "WARNING"),
@@ -253,7 +257,35 @@ async def resolve(visit: Visit, id: str) -> Moved:
     """Settle a comment, or open it again."""
     status = visit.form.get("status", "resolved")
     await visit.act("comments_resolve", commentId=id, status=status)
-    return Moved("/comments", "Open again" if status == "open" else "Resolved")
+    return Moved("/comments", "Open again" if status == "open" else "Resolved", await name_undo(visit, id))
+
+
+async def edit(visit: Visit, id: str) -> Moved:
+    """Change what a comment says, unless somebody else changed that since the person saw it."""
+    text = visit.form.get("text", "")
+    for attempt in range(MOST_ATTEMPTS):
+        seen = (await visit.call("comments_show", One, commentId=id)).comment
+        if seen.wording != visit.form.get("wording", ""):
+            visit.form = {**visit.form, "wording": seen.wording}  # sent again, it replaces what is told here
+            raise Conflict(
+                f"Somebody changed this comment meanwhile. It says now:\n{seen.text}\n",
+                advice="What you typed is still here: save it again to replace that.",
+            )
+        try:
+            await visit.act("edit_comment", commentId=id, text=text, expectedUpdated=seen.updated)
+            break
+        except Conflict:  # between our look and the change: perhaps only an answer
+            if attempt == MOST_ATTEMPTS - 1:
+                raise
+    return Moved(f"/comments/{quote(id, safe='')}", "Saved", await name_undo(visit, id))
+
+
+async def undo(visit: Visit, id: str, version: str) -> Moved:
+    """Take back what was just done to a comment, unless somebody else changed it since."""
+    if await read_version(visit, id) != version:
+        raise Conflict("This comment was changed since: nothing was undone", advice="Look at it, and edit it by hand")
+    await visit.act("comments_undo", commentId=id)
+    return Moved(f"/comments/{quote(id, safe='')}", "Undone")
 
 
 class Change(Struct, frozen=True):
@@ -282,12 +314,6 @@ async def show_life(visit: Visit, id: str) -> Shown:
     return Shown("Its life", tag("ol", rows, class_="history"), "comments", is_part=visit.is_part)
 
 
-class One(Struct, frozen=True):
-    """What `comments_show` answers."""
-
-    comment: Comment
-
-
 async def show_one(visit: Visit, id: str) -> Shown:
     """Show one comment: what a link to it leads to."""
     found = (await visit.call("comments_show", One, commentId=id)).comment
@@ -313,6 +339,8 @@ ROUTES = (
     Route("GET", "/comments/{id}/life", show_life),
     Route("POST", "/comments/{id}/reply", reply),
     Route("POST", "/comments/{id}/resolve", resolve),
+    Route("POST", "/comments/{id}/edit", edit),
+    Route("POST", "/comments/{id}/undo/{version}", undo),
     Route("POST", "/comments/{id}/place", place),
     Route("POST", "/comments/{id}/delete", delete),
 )

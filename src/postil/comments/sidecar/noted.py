@@ -1,0 +1,23 @@
+"""What was done to one comment of a sidecar, as the log of what was written keeps it. Pure."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from postil.comments.sidecar.json_edit import JsonObject
+
+SAID = ("text", "tag", "status", "resolvedBy", "resolvedAt")
+"""What an edit or a decision changes, and what can be taken back; a key that is not there counts as null."""
+
+
+class Noted(Struct, frozen=True, omit_defaults=True):
+    """A comment that was added, changed or (without one) taken out."""
+
+    id: str
+    comment: object = None
+    marker: object = None
+    """Its marker, where that is new."""
+    was: JsonObject | None = None
+    """Of a change, what it replaced: those of `SAID` that are other now."""
+    undoes: bool = False
+    """Whether the change takes back the last one before it."""

@@ -1,0 +1,52 @@
+"""The last edit or decision about a comment that this computer wrote: found in the log, and taken back.
+
+Each change notes what it replaced. What was taken back is not taken back again, so asking twice goes two changes back.
+What another program or git made of the comment since is left alone.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from postil.comments.clock import now
+from postil.comments.operations.validation import find_comment
+from postil.comments.sidecar.document import Sidecar
+from postil.comments.sidecar.json_edit import JsonObject
+from postil.comments.storage.store import Store
+from postil.workspace.paths import RelativePath
+
+
+class LastEdit(Struct, frozen=True):
+    """What a change made of some keys of a comment, and what they were; null is a key that is not there."""
+
+    at: str
+    was: JsonObject
+    became: JsonObject
+
+
+def find_last_edit(store: Store, comment: str) -> LastEdit | None:
+    """Returns the last change of a comment's words or status that was not taken back; None where none is known."""
+    made: list[LastEdit] = []
+    for each in store.log.list_written():
+        if each.id != comment or not each.was or each.comment is None:
+            continue
+        if each.undoes:
+            made = made[:-1]
+        else:
+            made.append(LastEdit(each.at, each.was, {key: each.comment.get(key) for key in each.was}))
+    return made[-1] if made else None
+
+
+def take_back(store: Store, path: RelativePath, comment: str, edit: LastEdit) -> bool:
+    """Make a comment what it was before an edit. Returns whether it was still what the edit made of it."""
+
+    def change(sidecar: Sidecar) -> bool:
+        raw = sidecar.raw_comment(find_comment(sidecar, comment).id)
+        if any(raw.get(key) != value for key, value in edit.became.items()):
+            return False
+        values = {key: value for key, value in edit.was.items() if value is not None or key == "tag"}
+        gone = tuple(key for key in edit.was if key not in values)
+        sidecar.change(comment, {**values, "updated": now()}, gone, undoes=True)
+        return True
+
+    return store.change(path, change)

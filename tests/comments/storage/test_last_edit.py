@@ -1,0 +1,88 @@
+"""An edit and a decision can be taken back, one after the other, unless somebody else changed the comment since."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from postil.comments.operations.answers import Moved
+from postil.comments.operations.restore import Restored
+from postil.comments.operations.written import TakenBack
+from postil.core.failure import NotFound
+from tests.comments.workspaces import Comments, sidecar, workspace, write
+
+CODE = "".join(f"value_{number} = {number}\n" for number in range(9))
+
+
+def _without_moment(root: Path) -> object:
+    found = json.loads(sidecar(root, "a.py"))
+    for each in found["comments"]:
+        del each["updated"]
+    return found
+
+
+def _begin(root: Path) -> tuple[Comments, str]:
+    comments = workspace(root, **{"a.py": CODE})
+    return comments, comments.add("a.py", 5, "why five?", "QUESTION").commentId
+
+
+def test_an_edit_is_taken_back_to_the_byte(tmp_path: Path) -> None:
+    comments, identity = _begin(tmp_path)
+    before = _without_moment(tmp_path)
+    comments.edit("a.py", identity, "TODO: make it six")
+    undone = comments.relocating.undo(identity[-4:])
+    assert undone == TakenBack(identity, "a.py", "why five?", "open")
+    assert "why five?" in undone.for_model()
+    assert _without_moment(tmp_path) == before
+
+
+def test_a_decision_is_taken_back_with_who_made_it(tmp_path: Path) -> None:
+    comments, identity = _begin(tmp_path)
+    before = _without_moment(tmp_path)
+    comments.resolve(identity)
+    settled = _without_moment(tmp_path)
+    comments.resolve(identity, "open")
+    comments.relocating.undo(identity)
+    assert _without_moment(tmp_path) == settled
+    comments.relocating.undo(identity)  # once more: the change before it
+    assert _without_moment(tmp_path) == before
+
+
+def test_changes_are_taken_back_in_the_order_of_time_moves_and_deletions_too(tmp_path: Path) -> None:
+    comments, identity = _begin(tmp_path)
+    comments.edit("a.py", identity, "first")
+    comments.move("a.py", "a.py", identity, 7)
+    comments.edit("a.py", identity, "second")
+    comments.delete("a.py", identity)
+    assert isinstance(comments.relocating.undo(identity), Restored)
+    said = comments.relocating.undo(identity)
+    assert isinstance(said, TakenBack)
+    assert said.text == "first"
+    moved = comments.relocating.undo(identity)
+    assert isinstance(moved, Moved)
+    assert moved.targetLine == 5
+    said = comments.relocating.undo(identity)
+    assert isinstance(said, TakenBack)
+    assert said.text == "why five?"
+    with pytest.raises(NotFound, match="no edit of it is known"):
+        comments.relocating.undo(identity)
+
+
+def test_what_another_program_made_of_a_comment_since_is_left_alone(tmp_path: Path) -> None:
+    comments, identity = _begin(tmp_path)
+    comments.edit("a.py", identity, "mine")
+    write(tmp_path, "a.py.comments", sidecar(tmp_path, "a.py").replace(b'"mine"', b'"theirs"'))
+    with pytest.raises(NotFound):
+        comments.relocating.undo(identity)
+    assert comments.listed().comments[0].text == "theirs"
+
+
+def test_an_answer_that_came_since_stays_when_the_edit_is_taken_back(tmp_path: Path) -> None:
+    comments, identity = _begin(tmp_path)
+    comments.edit("a.py", identity, "mine")
+    comments.reply(identity, "because", author="bob")
+    comments.relocating.undo(identity)
+    (now,) = comments.listed().comments
+    assert (now.text, [each.text for each in now.replies]) == ("why five?", ["because"])
