@@ -213,6 +213,13 @@ def workspace(folder: Path, **files: str) -> Comments:
     return Comments(str(folder))
 
 
+def plain_workspace(folder: Path, **files: str) -> Comments:
+    """A folder without git with some files, and its comments."""
+    for name, text in files.items():
+        write(folder, name, text)
+    return Comments(str(folder))
+
+
 def contract_workspace(folder: Path) -> Comments:
     """The workspace the contract's examples speak of."""
     return workspace(

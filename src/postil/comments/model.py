@@ -249,6 +249,12 @@ class OtherFile(Struct, frozen=True):
     """Its lines then, without their whitespace; none where it was not there."""
     renamed: bool = False
     """It is what the comment's own file became, as much of it is there."""
+    sure: bool = False
+    """It became that beyond doubt: to the byte, or its name changed in case alone."""
+    swapped: bool = False
+    """It has the comment's own file whole, whose name was given to another one: what knew that very file goes along."""
+    replaced: bool = False
+    """The comment's own file holds, to the byte, what was given its name: whatever knew another version goes along."""
 
 
 class Damage(Struct, frozen=True, omit_defaults=True):

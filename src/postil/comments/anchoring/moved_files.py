@@ -6,16 +6,19 @@ together, never once for each.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import PurePosixPath
 
+from postil.comments.anchoring.equal_files import FilesBySize, find_without_git, list_respelled
 from postil.comments.anchoring.locate import fingerprint_of
 from postil.comments.git.objects import read_objects
 from postil.comments.model import Located, OtherFile
 from postil.comments.source_tree import SourceTree, decode
 from postil.comments.storage.file_versions import FileVersions
-from postil.comments.storage.store import SUFFIX
+from postil.comments.storage.store import SUFFIX, skipped_folder
 from postil.core import limits
 from postil.core.failure import Failure
 from postil.workspace.git import git_lines, try_git
@@ -25,6 +28,8 @@ MOST_FILES = 5
 SHORTEST_LINE = 8
 MOST_CHANGED = 2000
 MOST_COMMITS = 1000
+MOST_WALKED = 20_000
+"""Files of a folder without git that are looked at."""
 MOST_READ = 64 * limits.MIB
 """Characters that are read of them: one file after another."""
 ALIKE = 0.8
@@ -46,15 +51,17 @@ def find_other_files(
 
     None of them is larger than `largest`: the server itself compares no larger ones.
     """
-    if not tree.git:
-        return {}
     wanted: dict[str, set[str]] = {}
     blobs: dict[str, set[str]] = {}
     for each in orphans:
         wanted.setdefault(each.filePath, set()).update(_list_lines(each))
         if each.marker and each.marker.anchor and each.marker.anchor.blob:
             blobs.setdefault(each.filePath, set()).add(each.marker.anchor.blob)
-    whole = _list_whole(tree, blobs, versions, largest)
+    if not tree.git:
+        texts = versions.read((blob for some in blobs.values() for blob in some), largest)
+        return find_without_git(tree, {path: _pick(texts, blobs.get(path, ())) for path in wanted}, _list_files)
+    gone = _read_gone(tree, blobs, versions, largest)
+    whole = {path: frozenset(line for text in texts for line in _telling_lines(text)) for path, texts in gone.items()}
     then = _find_commits(tree, blobs)
     unknown = _list_unknown(tree, wanted, then)
     whole |= {origin: frozenset(wanted[origin]) for origin in unknown}
@@ -68,9 +75,13 @@ def find_other_files(
         likely = dict.fromkeys(path for path, _ in (*near.most_common(MOST_FILES), *most.most_common(MOST_FILES)))
         likely |= dict.fromkeys(_list_named(most, origin)[:MOST_FILES])
         hits[origin] = Counter({path: near[path] + most[path] for path in likely})
-    before = _read_lines_at(
-        tree, {(then.get(origin, "HEAD"), path) for origin, count in hits.items() for path in count}, largest
-    )
+    became = {
+        origin: list_respelled(tree, origin) or known.equal(then.get(origin, "HEAD"), gone.get(origin, ()))
+        for origin in wanted
+        if not tree.stat(origin)
+    }
+    asked = [(origin, path) for named in (hits, became) for origin, paths in named.items() for path in paths]
+    before = _read_lines_at(tree, {(then.get(origin, "HEAD"), path) for origin, path in asked}, largest)
     found: dict[str, list[OtherFile]] = {}
     for origin, count in hits.items():
         new: dict[str, int] = {}
@@ -88,6 +99,10 @@ def find_other_files(
             )
             for path in likely
         ]
+    for origin, paths in became.items():
+        new_there = [path for path in paths if (then.get(origin, "HEAD"), path) not in before]
+        if len(new_there) == 1:
+            found[origin] = [OtherFile(new_there[0], known.text(new_there[0]), renamed=True, sure=True)]
     for origin in unknown:  # whether a file held the lines before is not known: only what became of the whole file
         found[origin] = [each for each in found[origin] if each.renamed][:1]
     return found
@@ -125,16 +140,17 @@ def _list_unknown(tree: SourceTree, origins: Iterable[str], then: dict[str, str]
     return gone
 
 
-def _list_whole(
+def _read_gone(
     tree: SourceTree, blobs: dict[str, set[str]], versions: FileVersions, largest: int
-) -> dict[str, frozenset[str]]:
-    """Returns the telling lines of the files that are gone, as far as their last version can be had."""
+) -> dict[str, list[str]]:
+    """Returns the files that are gone as their comments knew them, as far as that can be had."""
     gone = {path: some for path, some in blobs.items() if not tree.stat(path)}
     texts = versions.read((blob for some in gone.values() for blob in some), largest) if gone else {}
-    return {
-        path: frozenset(line for blob in some for line in _telling_lines(texts.get(blob, "")))
-        for path, some in gone.items()
-    }
+    return {path: _pick(texts, some) for path, some in gone.items()}
+
+
+def _pick(texts: Mapping[str, str], blobs: Iterable[str]) -> list[str]:
+    return [texts[blob] for blob in blobs if blob in texts]
 
 
 class _Changed:
@@ -146,12 +162,26 @@ class _Changed:
         self._lines: dict[str, frozenset[str]] = {}
         self._left = MOST_READ
         self._since: dict[str, dict[str, list[str]]] = {}
+        self._paths: dict[str, list[str]] = {}
+        self._by_size: dict[str, FilesBySize] = {}
+
+    def paths(self, commit: str) -> list[str]:
+        """Returns the changed files."""
+        if commit not in self._paths:
+            self._paths[commit] = list_changed(self._tree, commit)
+        return self._paths[commit]
+
+    def equal(self, commit: str, texts: Sequence[str]) -> list[str]:
+        """Returns the changed files that hold one of some texts, and nothing else."""
+        if commit not in self._by_size:
+            self._by_size[commit] = FilesBySize(self._tree, self.paths(commit))
+        return self._by_size[commit].equal(texts)
 
     def since(self, commit: str) -> dict[str, list[str]]:
         """Returns for each line the changed files that hold it."""
         if commit not in self._since:
             holding: dict[str, list[str]] = {}
-            for path in list_changed(self._tree, commit):
+            for path in self.paths(commit):
                 for line in self.lines(path):
                     holding.setdefault(line, []).append(path)
             self._since[commit] = holding
@@ -231,3 +261,25 @@ def _read_lines_at(
     names = (f"{commit}:{path}" for commit, path in places if commit != EVER)
     there = read_objects(tree.root, names, max(largest, 4 * limits.HERE), MOST_READ)
     return {place: _telling_lines(decode(there[name])) for place in places if (name := ":".join(place)) in there}
+
+
+def _list_files(tree: SourceTree) -> Iterator[str]:
+    """Yields the sources of a folder without git, as far as they are looked at."""
+    return islice(_walk(tree), MOST_WALKED)
+
+
+def _walk(tree: SourceTree) -> Iterator[str]:
+    stack = [""]
+    while stack:
+        inside = stack.pop()
+        try:
+            entries = list(os.scandir(os.path.join(tree.root, inside)))
+        except OSError:
+            continue
+        for entry in entries:
+            path = os.path.join(inside, entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                if not skipped_folder(entry.name):
+                    stack.append(path)
+            elif entry.is_file(follow_symlinks=False) and not entry.name.endswith(SUFFIX):
+                yield path

@@ -43,7 +43,11 @@ def search_others(
     pages: dict[Version, Page] = {}
     after = Page(now)
     for other in elsewhere:
-        lost = [index for index, each in enumerate(found) if each.state in LOST]
+        lost = [
+            index
+            for index, each in enumerate(found)
+            if each.state in LOST or other.replaced or (other.swapped and origins[index].old.text == other.text)
+        ]
         if not lost:
             break
         there = Page(Version(other.text, other.path))
@@ -54,7 +58,7 @@ def search_others(
             origin = origins[index]
             old = pages.setdefault(origin.old, Page(origin.old))
             travelled = Travelled(old, after, there, lambda key, held=before: key in held, origin.symbol)
-            verdict = travelled.judge(origin.row, each.span.start - 1, other.renamed)
+            verdict = "moved" if other.sure else travelled.judge(origin.row, each.span.start - 1, other.renamed)
             if verdict == "moved" and each.state in SURE:
                 found[index] = _move(each, other.path)
             elif (verdict or other.renamed) and here[index].state == "orphaned":

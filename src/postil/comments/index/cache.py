@@ -224,9 +224,9 @@ class Index:
         """Returns the files that code of comments in other files has gone to."""
         return [path for (path,) in self.select("SELECT DISTINCT now_path FROM note WHERE now_path != path")]
 
-    def astray(self) -> set[str]:
-        """Returns the files with a comment whose code has gone to another."""
-        return {path for (path,) in self.select("SELECT DISTINCT path FROM note WHERE now_path != path")}
+    def astray(self) -> set[tuple[str, str]]:
+        """Returns the files with a comment whose code has gone to another, with that one."""
+        return {(path, there) for path, there in self.select("SELECT path, now_path FROM note WHERE now_path != path")}
 
     def newest(self, hits: Hits, where: str, values: Sequence[object], limit: int) -> tuple[int, list[Located]]:
         """Returns how many of these comments fulfil a condition, and the newest of them."""
@@ -457,6 +457,14 @@ def search_replies(index: Index, pattern: Pattern) -> set[int]:
     asked = msgspec.json.encode(index.search(pattern, REPLIES).numbers()).decode()
     sentence = "SELECT DISTINCT seq FROM reply WHERE number IN (SELECT value FROM json_each(?))"
     return {seq for (seq,) in index.select(sentence, (asked,))}
+
+
+def find_holders_of(index: Index, blobs: Collection[str]) -> dict[str, str]:
+    """Returns the files that held some contents when they were read, by blob id."""
+    held = "substr(content, 42, ?)"
+    sentence = f"SELECT {held}, path FROM file WHERE {held} IN (SELECT value FROM json_each(?))"  # noqa: S608
+    width = max(map(len, blobs), default=0)
+    return dict(index.select(sentence, (width, width, msgspec.json.encode([*blobs]).decode())))
 
 
 def find_held(index: Index, ids: Collection[str]) -> set[str]:

@@ -7,14 +7,15 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 
 from msgspec.structs import replace
 
 from postil.comments.anchoring.moved_files import find_other_files, list_changed
 from postil.comments.anchoring.reader import CommentReader
-from postil.comments.index.cache import IN_FILE, Index, Note, Seen, find_held, make_note
+from postil.comments.anchoring.swapped_files import Content, find_swapped
+from postil.comments.index.cache import IN_FILE, Index, Note, Seen, find_held, find_holders_of, make_note
 from postil.comments.index.change_gate import FolderWatch
 from postil.comments.index.joined import find_doubled, join_notes, list_homes
 from postil.comments.index.refresh_worker import CAUTION, Read, list_large, read_apart, read_many
@@ -75,7 +76,7 @@ class Overview:
             self._catch_up()
 
     def _catch_up(self) -> None:
-        known = self.index.stamps()
+        known, astray = self.index.stamps(), self.index.astray()
         lost = _Later(self._lost_stamp)
         now = {path: self._stamp(path) for path in self.store.paths()}
         changed = [path for path, stamp in now.items() if not _same(known.get(path, ""), stamp, lost)]
@@ -88,8 +89,9 @@ class Overview:
         batch: list[Seen] = []
         held = 0
         with_lost: dict[str, tuple[Seen, Sequence[Located]]] = {}
+        contents_now: dict[str, Content] = {}
         at_once = min(max(AT_ONCE, len(changed) // 10), MOST_AT_ONCE)  # each is synced: many files, larger steps
-        contents = self._contents(changed, known)
+        contents = self._contents(changed, known, {path for path, _ in astray})
         reads = read_many(self.reader, changed, {path: held for path, held in contents.items() if path not in again})
         for number, read in enumerate(reads, 1):
             call.current().check()
@@ -99,22 +101,29 @@ class Overview:
             batch.append(seen)
             if orphans:
                 with_lost[read.path] = seen, () if read.searched else orphans
+            if read.versions:
+                contents_now[read.path] = Content(read.blob, read.versions)
             held += len(read.notes or ())
             if len(batch) >= at_once or held >= MOST_HELD:
                 self.index.replace(batch)
                 batch, held = [], 0
         self.index.replace(batch, gone)
-        self._search_other_files(with_lost, lost)
+        swapped = (
+            find_swapped(self.tree, contents_now, partial(find_holders_of, self.index), astray) if contents_now else {}
+        )
+        for path in swapped:
+            seen = Seen(path, f"{now[RelativePath(path)]}|", self.index.contents([path]).get(path, ""), None)
+            with_lost.setdefault(path, (seen, ()))
+        self._search_other_files(with_lost, lost, swapped)
         self._join_doubled(changed)
         if len(changed) > AT_ONCE:
             self.index.catch_up()  # the next search finds the texts ready
 
-    def _contents(self, paths: Sequence[str], known: dict[str, str]) -> dict[str, str]:
+    def _contents(self, paths: Sequence[str], known: dict[str, str], astray: Collection[str]) -> dict[str, str]:
         """Returns what some files held, unless their comments have to be located again whatever they hold.
 
         Code that was found in another file may have left it again.
         """
-        astray = self.index.astray()
         contents = self.index.contents(paths)
         return {path: held for path, held in contents.items() if path not in astray or "|" not in known.get(path, "")}
 
@@ -131,10 +140,13 @@ class Overview:
         seen = f"{stamp}|" if read.orphans else stamp
         return Seen(read.path, seen, read.content, read.notes, read.problem), read.orphans
 
-    def _search_other_files(self, with_lost: dict[str, tuple[Seen, Sequence[Located]]], lost: _Later) -> None:
+    def _search_other_files(
+        self, with_lost: dict[str, tuple[Seen, Sequence[Located]]], lost: _Later, swapped: Mapping[str, OtherFile]
+    ) -> None:
         """Look in other files for what some have lost, for all of them together."""
         orphans = [each for _, some in with_lost.values() for each in some if each.marker]
         others = find_other_files(self.tree, orphans, self.reader.versions) if orphans else {}
+        others |= {path: [other, *others.get(path, ())] for path, other in swapped.items()}
         again = [path for path, (seen, some) in with_lost.items() if some and seen.notes is None]
         apart = {read.path: read.notes for read in read_apart(self.reader, list_large(self.reader, again), {})}
         for at in range(0, len(with_lost), AT_ONCE):

@@ -72,6 +72,13 @@ class Read(Struct, frozen=True):
     problem: str = ""
     searched: bool = False
     """Whether other files were looked in for what is lost."""
+    versions: frozenset[str] = frozenset()
+    """The other versions of the source that its comments were made on."""
+
+    @property
+    def blob(self) -> str:
+        """What the source holds, by its id; empty where it is gone."""
+        return (*self.content.split(" "), "")[1]
 
 
 class Job(Struct, frozen=True):
@@ -237,7 +244,8 @@ def _read_versions(reader: CommentReader, held: Sequence[_Held], large: dict[str
 def _make_read(each: _Held, located: list[Located], *, searched: bool = False) -> Read:
     lost = [one for one in located if one.place.state in ("orphaned", "review")]
     notes = [make_note(one) for one in located]
-    return Read(each.sidecar.path, each.content, notes, lost, searched=searched)
+    versions = frozenset(list_versions(each.sidecar, each.now))
+    return Read(each.sidecar.path, each.content, notes, lost, searched=searched, versions=versions)
 
 
 def _read_large(reader: CommentReader, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
