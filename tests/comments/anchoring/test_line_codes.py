@@ -75,3 +75,23 @@ EDITS = {
     "    return Result(third, 7)\n": "    return None\n",
     "def step_9(state)": "def ninth(state)",
 }
+
+
+def test_blank_lines_are_found_again_in_a_clone_without_history(tmp_path: Path) -> None:
+    def work(number: int) -> str:
+        return f"def work_{number}(first, second):\n    value = first * {number}\n\n    return value + second\n\n\n"
+
+    comments = workspace(tmp_path / "full", **{"a.py": "".join(map(work, range(8)))})
+    root = Path(comments.tree.root)
+    inside, between, deleted, last = 9, 11, 21, 48
+    ids = [comments.add("a.py", line, f"on {line}", "NOTE").commentId for line in (inside, between, deleted, last)]
+    commit(root, "commented")
+    write(root, "a.py", "import os\n\n" + "".join(work(number) for number in range(8) if number != 3))
+    commit(root, "edited")
+    git(tmp_path, "clone", "-q", "--depth", "1", root.as_uri(), "shallow")
+    there = Comments(str(tmp_path / "shallow"))
+    for one in (comments, there):
+        found = {each.id: each for each in one.listed().comments}
+        assert [found[ids[at]].line for at in (0, 1, 3)] == [inside + 2, between + 2, last + 2 - 6]
+        assert [found[ids[at]].state for at in (0, 1, 3)] == ["moved"] * 3
+        assert found[ids[2]].state in ("review", "orphaned")

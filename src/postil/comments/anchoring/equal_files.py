@@ -56,6 +56,6 @@ def find_without_git(
         there = (is_gone and list_respelled(tree, path)) or (files.equal(texts) if files else [])
         source = tree.source_or_none(RelativePath(there[0])) if len(there) == 1 and there[0] != path else None
         if source:
-            held = frozenset() if is_gone else frozenset("".join(row.split()) for row in source.text.split("\n"))
+            held = frozenset("".join(row.split()) for row in source.text.split("\n") if not is_gone)
             found[path] = [OtherFile(source.path, source.text, held, renamed=True, sure=is_gone)]
     return found

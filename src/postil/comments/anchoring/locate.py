@@ -253,6 +253,8 @@ def fingerprint_of(marker: Marker, known: Mapping[bytes, str]) -> Fingerprint:
         after = (*after, *recall_lines(anchor.below, known))
     body = anchor.body[:MOST_KEPT] if anchor else ()
     text = "\n".join((marker.lineText, *_cut(body)))
+    if not after and not (body[-1] if body else marker.lineText):
+        after = ("",)  # a blank row at the end of a text is none: something has to stand below it
     return Fingerprint(marker.line, text, _cut(before), _cut(after), marker.symbolPath)
 
 
