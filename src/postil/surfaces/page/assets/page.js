@@ -453,7 +453,7 @@
     if (old) { old.close(); return; }
     const made = (await read("/help")).getElementById("keys");
     const dialog = document.createElement("dialog");
-    dialog.id = "help";
+    dialog.id = "help"; dialog.tabIndex = 0;  // it may have to be scrolled
     dialog.append(document.importNode(made, true));
     dialog.addEventListener("close", () => dialog.remove());
     document.body.append(dialog);
