@@ -36,7 +36,7 @@ def test_the_status_shows_what_is_open_and_what_is_lost(comments: Comments) -> N
     comments.add("a.py", 3, "x", "NOTE")
     assert comments.contract.glance() == "1 open"
     write(root_of(comments), "a.py", "alpha = 'a'\n")
-    assert comments.contract.glance() == "1 open, 1 without their code (postil comments orphans)"
+    assert comments.contract.glance() == "1 open, 1 without their code (comments_orphans)"
 
 
 def test_the_status_tells_what_is_uncertain_from_what_is_lost(
@@ -45,7 +45,7 @@ def test_the_status_tells_what_is_uncertain_from_what_is_lost(
     comments.add("a.py", 3, "x", "NOTE")
     index = comments.context.overview.index
     monkeypatch.setattr(index, "counts", lambda: {"open": 3, "orphaned": 0, "review": 1})
-    assert comments.contract.glance() == "3 open, 1 to decide where they belong (postil comments orphans)"
+    assert comments.contract.glance() == "3 open, 1 to decide where they belong (comments_orphans)"
     monkeypatch.setattr(index, "counts", lambda: {"open": 3, "orphaned": 2, "review": 1})
     assert comments.contract.glance().startswith("3 open, 2 without their code, 1 to decide where they belong (")
 

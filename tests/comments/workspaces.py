@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import copy_context
 from pathlib import Path
 
 import msgspec
@@ -21,7 +22,10 @@ from postil.comments.operations.transfer import TransferTools
 from postil.comments.operations.written import Deleted, Edited, TakenBack
 from postil.comments.part import CommentsContext
 from postil.contracts import CONTRACTS
+from postil.core import call
+from postil.core.answer import Answer
 from postil.core.arguments.published import describe
+from postil.core.call import Call
 from postil.core.failure import Failure
 from postil.core.registry import Registry
 from tests.workspace.repositories import git
@@ -139,6 +143,19 @@ export class AuthService {
   }
 }
 """
+
+
+class Typed(Call):
+    """A call that a person typed."""
+
+    person = True
+
+
+def tell_person(answer: Answer) -> str:
+    """Returns what a person who typed the call reads."""
+    context = copy_context()
+    context.run(call.enter, Typed())
+    return str(context.run(answer.for_model))
 
 
 class Comments:

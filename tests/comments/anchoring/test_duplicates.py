@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from postil.comments.anchoring import duplicates
-from tests.comments.workspaces import Comments, root_of, workspace, write
+from tests.comments.workspaces import Comments, root_of, tell_person, workspace, write
 
 CODE = "".join(f"def function_{n}(value):\n    return value + {n}\n\n\n" for n in range(8))
 
@@ -26,7 +26,8 @@ def test_a_copy_of_the_code_is_offered_and_the_comment_stays(comments: Comments)
     shown = comments.show(identity)
     assert (shown.comment.filePath, shown.comment.line) == ("a.py", 6)
     assert [(each.path, each.line) for each in shown.copies] == [("pasted.py", 5)]
-    assert f"postil comments copy {identity} pasted.py 5" in shown.for_model()
+    assert "also at pasted.py:5 (add_comment there" in shown.for_model()
+    assert f"postil comments copy {identity} pasted.py 5" in tell_person(shown)
 
 
 def test_a_line_that_stands_everywhere_is_no_reason_to_fail(

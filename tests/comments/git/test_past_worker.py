@@ -8,6 +8,7 @@ import pytest
 
 from postil.anchor.syntax import languages
 from postil.comments.git import past_worker
+from postil.comments.git.evaluate import measure
 from postil.comments.git.past_worker import TakesTooLong
 from postil.core import limits
 from tests.comments.shop import CODE, add_at
@@ -83,3 +84,34 @@ def test_versions_that_take_too_much_are_named(comments: Comments, monkeypatch: 
     assert comments.show(each.id).commit is None
     there = comments.listed(revision="HEAD~1")
     assert "takes too much" in str(there)
+
+
+def test_a_large_file_is_measured_by_a_worker(
+    comments: Comments, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server compared it itself, for as long as that took."""
+    apart = measure(comments.tree, 2, 10)
+    assert (asked, apart.files, apart.lines > 20) == (["lines"], 1, True)
+    monkeypatch.setattr(languages, "_lifted", [True])  # as a worker does itself
+    monkeypatch.setattr(limits, "HERE", 1 << 30)
+    here = measure(comments.tree, 2, 10)
+    assert asked == ["lines"]
+    assert (here.right, here.wrong, here.review, here.orphaned) == (
+        apart.right, apart.wrong, apart.review, apart.orphaned
+    )  # fmt: skip
+
+
+def test_comments_that_follow_a_large_file_are_looked_for_by_a_worker(comments: Comments, asked: list[str]) -> None:
+    root = root_of(comments)
+    write(root, "new.py", "# moved\n" + (root / "shop.py").read_text())
+    done = comments.move_all("shop.py", "new.py")
+    assert "moved" in asked
+    assert [(each.targetFile, each.sourceFile) for each in done.moved] == [("new.py", "shop.py")]
+
+
+def test_what_takes_a_worker_too_long_is_not_measured(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
+    def give_up(*_: object) -> None:
+        raise TakesTooLong("shop.py")
+
+    monkeypatch.setattr(past_worker, "ask_past", give_up)
+    assert measure(comments.tree, 2, 10).lines == 0

@@ -13,7 +13,7 @@ import pytest
 from postil.comments.operations.maintenance import Checked
 from postil.comments.storage.erased import Erased
 from postil.core.failure import Failure
-from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
+from tests.comments.workspaces import Comments, commit, sidecar, tell_person, workspace, write
 from tests.workspace.repositories import git
 
 SOURCE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
@@ -179,7 +179,7 @@ def test_attributes_that_are_a_link_are_left_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["$(touch ran)", "`touch ran`;x"])
 def test_a_command_that_is_told_runs_nothing_when_it_is_pasted(tmp_path: Path, name: str) -> None:
-    told = Checked((), 1, (Erased(name, "a.py", "ann", "said", "2026"),)).for_model()
+    told = tell_person(Checked((), 1, (Erased(name, "a.py", "ann", "said", "2026"),)))
     assert f"`postil comments restore '{name}'`" in told
 
 

@@ -11,7 +11,7 @@ from postil.comments.failures import CommentNotFound
 from postil.comments.operations.restore import Restored
 from postil.comments.storage import write_log
 from postil.core.failure import InvalidArguments
-from tests.comments.workspaces import commit, sidecar, workspace, write
+from tests.comments.workspaces import commit, sidecar, tell_person, workspace, write
 
 CODE = "".join(f"value_{number} = {number}\n" for number in range(9))
 
@@ -27,8 +27,11 @@ def test_a_deleted_comment_comes_back_with_its_thread_and_its_place(tmp_path: Pa
     assert deleted.undo == f"postil comments restore {identity}"
     assert deleted.undo in deleted.for_person()
     assert f"comments_undo {identity}" in deleted.for_model()
-    assert comments.maintenance.restore(identity[-4:]).comments[0].id == identity
+    back = comments.maintenance.restore(identity[-4:])
+    assert back.comments[0].id == identity
     assert json.loads(sidecar(tmp_path, "a.py")) == whole
+    assert back.for_model().endswith(f"To undo it: delete_comment with commentId {identity} and filePath a.py")
+    assert tell_person(back).endswith(f"To undo it: `postil comments delete {identity}`")
 
 
 def test_what_another_program_wrote_and_we_deleted_comes_back(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from postil.comments.failures import CommentNotFound
 from postil.comments.storage import write_log
 from postil.core.failure import InvalidArguments
+from postil.workspace.paths import RelativePath
 from tests.comments.workspaces import commit, sidecar, workspace, write
 from tests.workspace.repositories import git
 
@@ -29,7 +30,7 @@ def test_what_a_stale_editor_erased_is_told_and_comes_back(tmp_path: Path) -> No
     (erased,) = checked.erased
     assert (erased.id, erased.filePath, erased.text) == (identity, "a.py", "written meanwhile")
     assert checked.exit_status == 7
-    assert f"postil comments restore {identity}" in checked.for_model()
+    assert f"comments_restore with commentId {identity}" in checked.for_model()
     assert comments.maintenance.doctor_erased().status == "warning"
     assert identity in comments.maintenance.restore(identity).for_model()
     assert json.loads(sidecar(tmp_path, "a.py")) == whole
@@ -175,3 +176,84 @@ def test_replies_that_went_with_their_comment_or_are_on_another_branch_are_not_t
     git(tmp_path, "checkout", "-q", "-")
     comments.reply(stays, "not committed")
     assert comments.maintenance.check_files().erased == ()
+
+
+# A log that the repository brought
+
+
+def plant(root: Path, *rows: object) -> None:
+    (log,) = (root / ".git" / "postil").glob("comments-*.log")
+    with log.open("ab") as file:
+        file.writelines(json.dumps(row).encode() + b"\n" if not isinstance(row, bytes) else row + b"\n" for row in rows)
+
+
+def deleted(path: str, name: str, **said: object) -> list[dict[str, object]]:
+    head: dict[str, object] = {"at": "2026-01-01T00:00:00Z", "path": path, "id": name}
+    return [{**head, "comment": {"id": name, "line": 1, "text": "planted", **said}}, head]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../out",
+        "/etc/out",
+        "a/../../out",
+        ".git/hooks/pre-commit",
+        ".GIT/config",
+        "a\0b",
+        "",
+        ".",
+        "a.py/../b.py",
+        ".env",
+    ],
+)
+def test_a_planted_log_reaches_no_file_that_nobody_may_name(tmp_path: Path, path: str) -> None:
+    """`.git/hooks/pre-commit.comments` was written."""
+    root = tmp_path / "repository"
+    root.mkdir()
+    comments = workspace(root, **{"a.py": CODE})
+    comments.add("a.py", 2, "ours", "NOTE")
+    plant(root, *deleted(path, "c_gone"), deleted(path, "c_lost")[0])
+    before = {each: each.read_bytes() for each in tmp_path.rglob("*.comments")}
+    for name in ("c_gone", "c_lost"):
+        with pytest.raises(CommentNotFound):
+            comments.maintenance.restore(name)
+    assert comments.maintenance.restore(all=True).comments == ()
+    assert comments.maintenance.check_files().erased == ()
+    assert {each: each.read_bytes() for each in tmp_path.rglob("*.comments")} == before
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"line": "x"}, {"text": 5}, {"id": "another"}, {"id": ""}, {"line": 10**30}, {"tag": {}}],
+)
+def test_a_planted_comment_does_not_make_a_file_unreadable(tmp_path: Path, said: dict[str, object]) -> None:
+    """A comment whose line was a word took the whole file with it, and ours in it."""
+    comments = workspace(tmp_path, **{"a.py": CODE})
+    ours = comments.add("a.py", 2, "ours", "NOTE").commentId
+    plant(tmp_path, *deleted("a.py", "c_odd", **said), deleted("a.py", "c_odder", **said)[0])
+    for name in ("c_odd", "c_odder"):
+        with pytest.raises(CommentNotFound):
+            comments.maintenance.restore(name)
+    assert [each["id"] for each in json.loads(sidecar(tmp_path, "a.py"))["comments"]] == [ours]
+
+
+def test_a_planted_marker_is_left_out(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": CODE})
+    ours = comments.add("a.py", 2, "ours", "NOTE").commentId
+    head, gone = deleted("a.py", "c_odd")
+    plant(tmp_path, {**head, "marker": {"id": 5, "line": "x", "commentIds": "no"}}, gone)
+    assert comments.maintenance.restore("c_odd").comments[0].id == "c_odd"
+    assert {each.id for each in comments.store.read(RelativePath("a.py")).comments} == {ours, "c_odd"}
+
+
+@pytest.mark.parametrize(
+    "row", [b"[" * 60_000, b'{"at":"","path":"a.py","id":"d","comment":' + b'{"a":' * 5000, b"null"]
+)
+def test_a_planted_line_that_is_nothing_is_passed_over(tmp_path: Path, row: bytes) -> None:
+    """One that nests deep ended every command that looked for deleted comments."""
+    comments = workspace(tmp_path, **{"a.py": CODE})
+    ours = comments.add("a.py", 2, "ours", "NOTE").commentId
+    comments.delete("a.py", ours)
+    plant(tmp_path, row)
+    assert comments.maintenance.restore(ours).comments[0].id == ours

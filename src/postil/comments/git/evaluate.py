@@ -14,7 +14,7 @@ from postil.anchor.model import Span
 from postil.anchor.relocate import relocate_all
 from postil.comments.git.blame import read_at
 from postil.comments.source_tree import SourceTree, decode
-from postil.core import call
+from postil.core import call, limits
 from postil.core.answer import Answer
 from postil.core.failure import NotFound
 from postil.workspace.git import run_git, try_git
@@ -49,6 +49,23 @@ class Measured(Answer, frozen=True):
         )
 
 
+def follow_lines(tree: SourceTree, path: str, then: str, lines: list[int]) -> list[tuple[str, int]]:
+    """Returns what became of some lines of a commit until now: the state of each, and where it is."""
+    old, new = (decode(read_at(tree, commit, path) or b"") for commit in (then, "HEAD"))
+    found = relocate_all(Version(old, path), Version(new, path), [Span(line) for line in lines])
+    return [(each.state, each.span.start if each.span else 0) for each in found]
+
+
+def _follow_apart(tree: SourceTree, path: str, then: str, lines: list[int]) -> list[tuple[str, int]]:
+    """Returns the same of a large file, which the server does not compare itself; nothing where that takes too much."""
+    from postil.comments.git.past_worker import TakesTooLong, ask_past
+
+    try:
+        return ask_past(tree, "lines", path, (then, lines), list[tuple[str, int]])
+    except TakesTooLong:
+        return []
+
+
 def measure(tree: SourceTree, commits: int, most_files: int) -> Measured:
     """Follow lines from some commits ago to now."""
     then, commits = _find_commit(tree, commits)
@@ -70,13 +87,14 @@ def measure(tree: SourceTree, commits: int, most_files: int) -> Measured:
         step = max(1, len(truth) // LINES_A_FILE)
         wanted = sorted(truth)[::step]
         began = time.perf_counter()
-        found = relocate_all(Version(decode(old), path), Version(decode(new), path), [Span(line) for line in wanted])
+        large = max(len(old), len(new)) > limits.HERE
+        found = _follow_apart(tree, path, then, wanted) if large else follow_lines(tree, path, then, wanted)
         spent += time.perf_counter() - began
-        for line, each in zip(wanted, found, strict=True):
-            if each.state in ("review", "orphaned"):
-                count[each.state] += 1
+        for line, (state, start) in zip(wanted, found, strict=bool(found)):
+            if state in ("review", "orphaned"):
+                count[state] += 1
             else:
-                count["right" if each.span and each.span.start == truth[line] else "wrong"] += 1
+                count["right" if start == truth[line] else "wrong"] += 1
     total = sum(count.values())
     right, wrong, review, orphaned = (count[kind] for kind in ("right", "wrong", "review", "orphaned"))
     each = round(1000 * spent / max(total, 1), 3)

@@ -17,10 +17,12 @@ from postil.anchor.syntax.languages import parse_everything_here
 from postil.comments.anchoring.reader import CommentReader
 from postil.comments.git.blame import list_touches
 from postil.comments.git.culprits import Suspicion, find_culprits
+from postil.comments.git.evaluate import follow_lines
 from postil.comments.git.revision import locate_at
 from postil.comments.index.refresh_worker import allow_time, limit_memory
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
+from postil.comments.storage.move_journal import find_moved
 from postil.comments.storage.store import Store
 from postil.core import call, limits
 from postil.core.failure import Failure
@@ -31,7 +33,7 @@ LONGEST = 10.0
 LOOK_EVERY = 0.2
 """Seconds after which it is looked whether the caller has given up."""
 
-What: TypeAlias = Literal["at", "touches", "culprit"]
+What: TypeAlias = Literal["at", "touches", "culprit", "lines", "moved"]
 _T = TypeVar("_T")
 
 
@@ -97,6 +99,13 @@ def main() -> None:
             found = locate_at(CommentReader(tree, Store(tree), versions), *arguments)
         case "touches":
             found = list_touches(tree, versions, *decode(question.arguments, type=tuple[str, int, int, str]))
+        case "lines":
+            path, then, lines = decode(question.arguments, type=tuple[str, str, list[int]])
+            found = follow_lines(tree, path, then, lines)
+        case "moved":
+            found = find_moved(
+                CommentReader(tree, Store(tree), versions), *decode(question.arguments, type=tuple[str, str])
+            )
         case _:
             _, asked = decode(question.arguments, type=tuple[str, list[Suspicion]])
             found = find_culprits(tree, versions, asked)

@@ -152,7 +152,11 @@ class Shown(Answer, frozen=True, omit_defaults=True):
         for rank, option in enumerate(now_.candidates, 1):
             lines.append(f"  {rank}. {option.path}:{option.line} ({option.confidence:.2f}) {option.text.strip()[:100]}")
         for other in self.copies:
-            command = f"postil comments copy {quote(now_.id)} {quote(other.path)} {other.line}"
+            command = (
+                f"postil comments copy {quote(now_.id)} {quote(other.path)} {other.line}"
+                if call.current().person
+                else "add_comment there, if it holds there too"
+            )
             lines.append(f"  also at {other.path}:{other.line} ({command})")
         for event in self.history:
             where = f"{event.path or now_.filePath}:{event.line}"

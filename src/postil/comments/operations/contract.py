@@ -472,4 +472,5 @@ class ContractTools:
             for state, says in (("orphaned", "without their code"), ("review", "to decide where they belong"))
             if count[state]
         ]
-        return ", ".join([f"{count['open']} open", *lost]) + (" (postil comments orphans)" if lost else "")
+        how = "postil comments orphans" if call.current().person else "comments_orphans"
+        return ", ".join([f"{count['open']} open", *lost]) + (f" ({how})" if lost else "")

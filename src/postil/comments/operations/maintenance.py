@@ -24,7 +24,7 @@ from postil.comments.storage.erased import (
 from postil.comments.storage.repair import Fault, find_faults
 from postil.comments.storage.store import SUFFIX
 from postil.comments.storage.write_log import Written
-from postil.core import limits
+from postil.core import call, limits
 from postil.core.answer import Answer
 from postil.core.failure import Failure, NotFound, StorageFailed
 from postil.core.group import Finding, check
@@ -84,12 +84,18 @@ class Checked(Answer, frozen=True):
         ]
         lines += [
             f"{each.filePath}{SUFFIX}: {show_name(each)} was taken out by another program ({show_said(each)}); "
-            f"`postil comments restore {quote(each.id)}` brings it back"
+            f"{_restore(each.id)} brings it back"
             for each in self.erased[:MOST_NAMED]
         ]
         if len(self.erased) > MOST_NAMED:
-            lines.append(f"… and {len(self.erased) - MOST_NAMED} more; `postil comments restore --all` brings all back")
+            lines.append(f"… and {len(self.erased) - MOST_NAMED} more; {_restore('')} brings all back")
         return "\n".join(lines)
+
+
+def _restore(name: str) -> str:
+    if call.current().person:
+        return f"`postil comments restore {quote(name) if name else '--all'}`"
+    return f"comments_restore with commentId {name}" if name else "comments_restore with all"
 
 
 class GitSetUp(Answer, frozen=True):

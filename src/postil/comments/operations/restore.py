@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from postil.comments.failures import CommentNotFound
@@ -17,6 +18,7 @@ from postil.comments.storage.erased import (
     put_back_reply,
 )
 from postil.comments.storage.store import SUFFIX
+from postil.core import call
 from postil.core.answer import Answer
 from postil.core.failure import InvalidArguments
 
@@ -37,8 +39,14 @@ class Restored(Answer, frozen=True):
         rows = [
             f"✅ {show_name(each)} is in {each.filePath}{SUFFIX} again ({show_said(each)})" for each in self.comments
         ]
-        undo = [] if all(each.replyTo for each in self.comments) else ["To undo it: `postil comments delete ID`"]
-        return "\n".join([*rows, *undo])
+        whole = [each for each in self.comments if not each.replyTo]
+        return "\n".join([*rows, *(f"To undo it: {_undo(each)}" for each in whole[:MOST_NAMED])])
+
+
+def _undo(each: Erased) -> str:
+    if call.current().person:
+        return f"`postil comments delete {quote(each.id)}`"
+    return f"delete_comment with commentId {each.id} and filePath {each.filePath}"
 
 
 def show_name(each: Erased) -> str:

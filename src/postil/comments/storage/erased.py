@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import TypeAlias, cast
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -18,6 +19,7 @@ from postil.comments.failures import CommentNotFound
 from postil.comments.git.blame import list_committed_blobs, read_at
 from postil.comments.git.objects import read_objects
 from postil.comments.model import Comment
+from postil.comments.sidecar.dialects import AnyComment, AnyMarker
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.sidecar.noted import Noted
@@ -70,11 +72,37 @@ def find_deleted(store: Store, find_held: FindHeld) -> dict[str, Written]:
     return {name: each for name, each in deleted.items() if name not in held}
 
 
+def _list_written(store: Store) -> Iterator[Written]:
+    """Yields what the log holds of files that may have comments: a repository may bring a log of its own."""
+    known: dict[str, bool] = {}
+    for each in store.log.list_written():
+        if each.path not in known:
+            try:
+                known[each.path] = store.tree.path(each.path) == each.path
+            except Failure:
+                known[each.path] = False
+        if known[each.path] and _is_sound(each):
+            yield each
+
+
+def _is_sound(each: Written) -> bool:
+    """Whether a sidecar that holds this comment can still be read."""
+    return each.comment is None or (bool(each.id) and _find_id(each.comment, AnyComment) == each.id)
+
+
+def _find_id(raw: JsonObject, kind: type[AnyComment | AnyMarker]) -> str:
+    """Returns the id of a comment or marker; nothing where it is none."""
+    try:
+        return msgspec.json.decode(msgspec.json.encode(raw), type=kind).id
+    except (msgspec.MsgspecError, OverflowError, RecursionError):
+        return ""
+
+
 def _read_log(store: Store) -> tuple[dict[str, dict[str, Written]], dict[str, Written]]:
     """Returns what we wrote last of each comment, by file, and what was deleted, as it was."""
     by_comment: dict[str, dict[str, Written]] = {}
     deleted: dict[str, Written] = {}
-    for each in store.log.list_written():
+    for each in _list_written(store):
         places = by_comment.setdefault(each.id, {})
         before = places.pop(each.path, None)
         deleted.pop(each.id, None)
@@ -104,7 +132,7 @@ def find_erased(store: Store, find_held: FindHeld) -> dict[str, Written]:
 def find_erased_replies(store: Store) -> dict[str, LostReply]:
     """Returns the replies that we wrote and that their comment, which is there, has not got any more, by id."""
     by_path: dict[str, dict[str, LostReply]] = {}
-    for each in store.log.list_written():
+    for each in _list_written(store):
         if each.comment is None:  # deleted, or moved to another file, where it was written first
             known = by_path.get(each.path, {})
             by_path[each.path] = {name: lost for name, lost in known.items() if lost.comment != each.id}
@@ -174,7 +202,7 @@ def put_back(store: Store, each: Written) -> None:
     def add(sidecar: Sidecar) -> None:
         if sidecar.comment(each.id):
             return  # somebody was faster
-        if marker:
+        if marker and _find_id(marker, AnyMarker):
             sidecar.add({"line": marker.get("line", 1), **comment}, {**marker, "commentIds": [each.id]})
         else:
             sidecar.add_bare(comment)

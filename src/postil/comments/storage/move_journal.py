@@ -28,6 +28,7 @@ from postil.comments.sidecar.document import OWN_KEY, LineTexts, Sidecar, make_p
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.source_tree import Source
 from postil.comments.storage.store import Store
+from postil.core import limits
 from postil.core.failure import Failure, NotFound
 from postil.workspace.files import atomic_write, read_file, remove_file
 from postil.workspace.paths import RelativePath
@@ -87,9 +88,13 @@ class Moves:
         """Take every comment of a file whose code is in another one there, and answer those that stay."""
         path = self._tree.path(origin)
         source = self._tree.source(self._tree.path(target))
-        sidecar = self._store.read(path)
-        # As if the file were gone: code that is in both files is looked for in the target, too.
-        there = self._reader.locate(sidecar, None, [OtherFile(source.path, source.text, renamed=True)])
+        sizes = (len(each.text) for each in (source, self._tree.source_or_none(path)) if each)
+        if max(sizes) > limits.HERE or len(self._store.read(path).original or b"") > limits.COMMENTS_HERE:
+            from postil.comments.git.past_worker import ask_past  # only for large files
+
+            there = ask_past(self._tree, "moved", path, (source.path,), list[Located])
+        else:
+            there = find_moved(self._reader, path, source.path)
         found = [each for each in there if each.place.path == source.path != path and each.place.state != "orphaned"]
         for each in found:
             self.follow(each)
@@ -153,6 +158,14 @@ class Moves:
         then = Source(path, text, event.blob)
         symbol = innermost(symbols(text, language_of(path)), event.line)
         return make_marker(then, symbol, event.line, event.end, name=new_id("gm_"), now=now(), history=before)
+
+
+def find_moved(reader: CommentReader, path: str, target: str) -> list[Located]:
+    """Returns the comments of a file as they are found if its code went to another one, which is there."""
+    source = reader.tree.source(RelativePath(target))
+    # As if the file were gone: code that is in both files is looked for in the target, too.
+    other = OtherFile(source.path, source.text, renamed=True)
+    return reader.locate(reader.store.read(RelativePath(path)), None, [other])
 
 
 def list_moves(comment: Comment, marker: Marker | None) -> tuple[Event, ...]:

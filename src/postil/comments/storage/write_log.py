@@ -84,6 +84,6 @@ class WriteLog:
         """Yields what was written, oldest first. A line that a dying process left half is passed over."""
         for name in self._names:
             for row in (read_regular(name, 2 * LARGEST) or b"").split(b"\n"):
-                with suppress(msgspec.DecodeError, UnicodeDecodeError):
-                    if row:
+                with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                    if 0 < len(row) < LONGEST:
                         yield _decode(row)
