@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import Any
 
@@ -14,6 +15,8 @@ from postil.surfaces.gateway.addresses import read_lists
 from postil.surfaces.gateway.visitor import Visitor
 from postil.surfaces.http import app
 from postil.surfaces.http.app import LARGEST_BODY, SMALL_BODY, has_body
+from postil.wire.transports.http import body as http_body
+from postil.wire.transports.http.asked import respond
 from postil.wire.transports.http.fair_share import FairShare, TooManyWait
 from tests.surfaces.gateway.gateways import RIGHT, gateway_of
 from tests.wire.http_client import BOTH, META, STATELESS, Connection, request, running
@@ -62,6 +65,29 @@ def test_a_body_is_taken_up_to_the_limit_and_not_a_byte_beyond() -> None:
             answer = server.post(frame + b" " * (LARGEST_BODY - len(frame) + more))
             assert answer.status == status
         assert server.post(frame, Content_Type="text/plain").status == 415
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br", "deflate, gzip", "identity, gzip", "x"])
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/", "/webhooks", "/sign-in", "/nothing"])
+def test_a_packed_body_is_refused_wherever_bodies_enter(encoding: str, path: str) -> None:
+    """It was read as if it were not packed: JSON that nobody could read, a form without fields."""
+    packed = gzip.compress(json.dumps(request("nothing")).encode())
+
+    async def take(scope: Any, headers: Any, receive: Any, send: Any) -> None:
+        await http_body.read_body(receive, headers, 1000)
+        await respond(send, 200, b"{}")
+
+    with running(routes={"/webhooks": take}) as server:
+        answer = server.ask("POST", path, packed, Content_Encoding=encoding, Content_Type="application/json")
+        assert (answer.status, answer.headers["accept-encoding"]) == (415, "identity")
+        assert answer.json()["error"]["code"] == -32600
+
+
+@pytest.mark.parametrize("encoding", ["identity", " Identity", ""])
+def test_a_body_that_says_it_is_not_packed_is_taken(encoding: str) -> None:
+    with running() as server:
+        assert server.post(request("nothing"), Content_Encoding=encoding).status == 200
+        assert server.ask("GET", "/healthz", Content_Encoding="gzip").status == 200
 
 
 def test_large_bodies_that_are_on_their_way_at_once_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from contextlib import suppress
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +17,6 @@ from postil.surfaces.http.server import (
     READ_AT_LEAST,
     READ_PATIENCE,
     PatientProtocol,
-    drop_wish_for_http2,
 )
 from tests.wire.http_client import Connection, running
 
@@ -78,39 +79,82 @@ def test_a_connection_is_not_upgraded() -> None:
 
 
 WISH = b"Connection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAEAAEAAAAIAAAAAAAMAAAAAAAQBAAAAAAUAAEAABgAGAAA\r\n"
+HELLO = (
+    b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'
+    b'"clientInfo":{"name":"java","version":"17"}}}'
+)
 
 
-def test_a_wish_for_http2_costs_no_body() -> None:
-    """Java's HttpClient wishes for it in its first request; what it sent was taken for HTTP/2 and lost."""
-    body = (
-        b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'
-        b'"clientInfo":{"name":"java","version":"17"}}}'
+def greet(port: int, wish: bytes, *, chunked: bool = False) -> bytes:
+    length = b"Transfer-Encoding: chunked" if chunked else b"Content-Length: %d" % len(HELLO)
+    body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(HELLO), HELLO) if chunked else HELLO
+    return (
+        b"POST /mcp HTTP/1.1\r\n%s%s\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\n"
+        b"Accept: application/json, text/event-stream\r\n\r\n%s" % (wish, length, port, body)
     )
-    head = b"POST /mcp HTTP/1.1\r\n%sContent-Length: %d\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\n"
+
+
+WISHES = [
+    WISH + b"Upgrade: h2c\r\n",
+    WISH + b"upgrade:h2c\r\n",
+    b"Upgrade:  websocket, h2c\r\n" + WISH,
+    b"Connection: upgrade\r\nUpgrade: \r\nUpgrade: TLS/1.0\r\n",
+    b"Connection: upgrade, keep-alive\r\nUpgrade: websocket\r\n",
+]
+
+
+@pytest.mark.parametrize("wish", WISHES)
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_wish_for_another_protocol_costs_no_body_however_it_comes(wish: bytes, chunked: bool) -> None:
+    """Java's HttpClient wishes for HTTP/2; what it sent was taken for HTTP/2 and lost, and so was what came after."""
     with running() as server:
+        request = greet(server.port, wish, chunked=chunked)
         client = Connection(server.port)
-        for wish in (WISH + b"Upgrade: h2c\r\n", WISH + b"upgrade:h2c\r\n", b""):
-            accept = b"Accept: application/json, text/event-stream\r\n\r\n"
-            client.send(head % (wish, len(body), server.port) + accept)
-            client.send(body)
+        client.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        head = request.index(b"\r\n\r\n") + 4
+        for cuts in ([], [head], [head - 1], [head - 2, head + 3], [30], [60, 90], [*range(1, len(request))]):
+            for begin, end in pairwise([0, *cuts, len(request)]):
+                client.send(request[begin:end])
             answer = client.answer()
             assert answer.status == 200, answer.body
             assert b'"serverInfo"' in answer.body
         client.close()
 
 
-@pytest.mark.parametrize(
-    ("data", "kept"),
-    [
-        (b"GET / HTTP/1.1\r\nUPGRADE:  h2c\r\nA: b\r\n\r\nUpgrade: h2c", b"GET / HTTP/1.1\r\nA: b\r\n\r\nUpgrade: h2c"),
-        (b"GET / HTTP/1.1\r\nUpgrade: websocket, h2c\r\n\r\n", None),
-        (b"GET / HTTP/1.1\r\nA: b\r\n Upgrade: h2c\r\n\r\n", None),
-        (b"GET / HTTP/1.1\r\nUpgrade: h2c\r\n folded\r\n\r\n", None),
-        (b"GET / HTTP/1.1\r\nUpgrade: h2c\r\n", None),
-    ],
-)  # fmt: skip
-def test_only_the_wish_itself_is_left_out_of_a_whole_head(data: bytes, kept: bytes | None) -> None:
-    assert drop_wish_for_http2(data) == (data if kept is None else kept)
+def test_a_wish_of_a_client_that_wants_to_leave_is_answered() -> None:
+    with running() as server:
+        client = Connection(server.port)
+        client.send(greet(server.port, b"Connection: Upgrade, close\r\nUpgrade: h2c\r\n"))
+        assert b'"serverInfo"' in client.answer().body
+        assert client.is_closed()
+        client.close()
+
+
+def test_wishes_behind_each_other_are_all_dropped() -> None:
+    with running() as server:
+        client = Connection(server.port)
+        client.send(b"".join(greet(server.port, wish) for wish in (*WISHES, b"")))
+        for _ in (*WISHES, b""):
+            assert b'"serverInfo"' in client.answer().body
+        client.close()
+
+
+@pytest.mark.parametrize("address", [b"/mcp", b"127.0.0.1:80"])
+def test_no_connection_is_made_for_anybody(address: bytes) -> None:
+    with running() as server:
+        client = Connection(server.port)
+        client.send(b"CONNECT %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\nGET / HTTP/1.1\r\n\r\n" % (address, server.port))
+        assert read_to_the_end(client).startswith(b"HTTP/1.1 400")
+
+
+def test_a_wish_does_not_make_a_head_larger_than_others() -> None:
+    with running() as server:
+        client = Connection(server.port)
+        client.send(greet(server.port, WISHES[0] + b"x-long: %s\r\n" % (b"x" * LARGEST_HEAD)))
+        assert read_to_the_end(client).startswith(b"HTTP/1.1 431")
+        client = Connection(server.port)
+        client.send(greet(server.port, WISHES[0] + b"x: y\r\n" * 1000))
+        assert read_to_the_end(client).startswith(b"HTTP/1.1 431")
 
 
 HEAD = (

@@ -47,6 +47,8 @@ RECHECK = 2.0
 """Seconds after which the credential of what is still open is looked at again."""
 DISCOVERY = ("/.well-known/", "/register", "/authorize", "/token")
 """Where clients look for an authorization server: where there is none, a plain 404 ends the search, a 401 does not."""
+BODILESS = frozenset({"GET", "HEAD", "OPTIONS"})
+PACKED = "Unsupported Media Type: send the body as it is, without Content-Encoding"
 LOGGED = "postil.logged"
 """Where a request carries its line of the access log, if there is one."""
 OPEN = frozenset({"/healthz", "/readyz", "/version"})
@@ -129,6 +131,8 @@ class HttpApp:
                     "Forbidden: this Host or Origin is not served here; its operator names it in http.allowed_hosts,"
                     " and a proxy in front hands on the Host that the browser sent",
                 )
+            if http_headers.is_encoded(headers) and scope["method"] not in BODILESS:
+                raise Refused(415, PACKED, codes.INVALID_REQUEST, [(b"accept-encoding", b"identity")])
             # The page is for no other origin, whatever is named for tools.
             if self._page is not None and (self._page.owns(path) or self._is_lost(scope, headers)):
                 visitor = (scope.get("client") or ("",))[0]

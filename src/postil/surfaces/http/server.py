@@ -14,6 +14,7 @@ import socket
 from collections.abc import Generator
 from typing import Any, Protocol, cast
 
+import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
@@ -50,13 +51,13 @@ class PatientProtocol(HttpToolsProtocol):
     _head_size: int = 0
     """Bytes in which the head came: never less than its size."""
     _chunk: int = 0
-    _inside: bool = False
-    """Whether a request has begun and not ended."""
     _unread: int = 0
     """Bytes that waited for the client when it was last seen to read."""
     _read_at: float = 0.0
     _begun: RequestResponseCycle | None = None
     """The request whose body is being read."""
+    _wishes: bool = False
+    """Whether the head that has just come wishes for another protocol."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.waiting_since = self.loop.time()
@@ -65,16 +66,45 @@ class PatientProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         self._chunk = len(data)
         self._head_size += len(data)
-        if not self._inside and b"h2c" in data:
-            data = drop_wish_for_http2(data)
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        try:
+            self._parse(data)
+        except httptools.HttpParserError:
+            self.send_400_response("Invalid HTTP request received.")
         # Of a body only the pieces count nothing here: what stands between them (the parser holds it) and behind it
         # is bounded like a head.
         if self._head_size > LARGEST_HEAD and not self.transport.is_closing() and self.waiting_since is not None:
             self._refuse(431, "The headers are too large")
 
+    def _parse(self, data: bytes) -> None:
+        """Hand on what came; a head that wishes for another protocol is handed on again, without its wish.
+
+        Nothing obliges a server to follow it, but the parser takes what follows such a head for the other protocol's.
+        Java's HttpClient, and with it the Java SDK of MCP, wishes for HTTP/2 in requests to http:// addresses.
+        """
+        left = memoryview(data)
+        while left and not self.transport.is_closing():
+            try:
+                self.parser.feed_data(left)
+            except httptools.HttpParserUpgrade as wish:
+                left = left[int(wish.args[0]) :]
+                if not self.transport.is_closing():
+                    head = self._head_without_wish()
+                    self.parser = httptools.HttpRequestParser(self)  # the old one may have been told to close
+                    self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn makes it
+                    self.parser.feed_data(head)
+            else:
+                return
+
+    def _head_without_wish(self) -> bytes:
+        first = b"%s %s HTTP/%s" % (
+            self.parser.get_method(), self.url, self.parser.get_http_version().encode("ascii")
+        )  # fmt: skip
+        lines = [b"%s: %s" % each for each in self.headers if each[0] != b"upgrade"]
+        return b"\r\n".join([first, *lines, b"", b""])
+
     def on_message_begin(self) -> None:
-        self._inside = True
+        self._wishes = False
         self.waiting_since = self.loop.time()
         self.head_received = False
         self._head_size = self._chunk
@@ -87,12 +117,14 @@ class PatientProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         # The absolute form names a host that would win over the Host header, and ASGI does not show it.
-        if not self.url.startswith(b"/"):
+        if not self.url.startswith(b"/") or self.parser.get_method() == b"CONNECT":
             self._refuse(400, "Only paths are answered here")
         elif len(self.headers) > MOST_HEADERS or (
             size > LARGEST_HEAD // 2 and sum(len(n) + len(v) for n, v in self.headers) > LARGEST_HEAD
         ):
             self._refuse(431, "The headers are too large")
+        elif self.parser.should_upgrade():
+            self._wishes = True
         else:
             super().on_headers_complete()
             self._begun = self.cycle
@@ -104,18 +136,13 @@ class PatientProtocol(HttpToolsProtocol):
             super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._inside = False
+        if self._wishes:
+            return
         self.waiting_since = None
         if self.headers and not self.transport.is_closing():
             self._refuse(400, "Trailers are not taken")
         elif not self.transport.is_closing():
             super().on_message_complete()
-
-    def _should_upgrade(self) -> bool:
-        return False
-
-    def _unsupported_upgrade_warning(self) -> None:
-        return
 
     def _refuse(self, status: int, message: str) -> None:
         """Say why, and close. Who has an answer to this request, or still reads one, would take it for another's."""
@@ -139,20 +166,6 @@ class PatientProtocol(HttpToolsProtocol):
         if not size or size > self._unread or size <= self._unread - READ_AT_LEAST:
             self._unread, self._read_at = size, now
         return size > 0 and now - self._read_at > READ_PATIENCE
-
-
-def drop_wish_for_http2(data: bytes) -> bytes:
-    """Returns the beginning of a request without its header `Upgrade: h2c`, if its head is whole.
-
-    Nothing obliges a server to follow such a wish, but the parser would take the body for HTTP/2. Java's HttpClient,
-    and with it the Java SDK of MCP, wishes for it in its first request to every http:// address.
-    """
-    head, end, rest = data.partition(b"\r\n\r\n")
-    lines = head.split(b"\r\n")
-    if not end or any(line.startswith((b" ", b"\t")) for line in lines):
-        return data
-    kept = [line for line in lines if line.replace(b" ", b"").lower() != b"upgrade:h2c"]
-    return b"\r\n".join(kept) + end + rest
 
 
 class HttpServer(uvicorn.Server):

@@ -109,6 +109,11 @@ def is_json(headers: Headers) -> bool:
     return charset in (b"", b"utf-8", b"utf8")
 
 
+def is_encoded(headers: Headers) -> bool:
+    """Whether a body comes packed. None is unpacked here: what it would become is not known before."""
+    return headers.get(b"content-encoding", b"").strip(b" \t").lower() not in (b"", b"identity")
+
+
 def decode_value(value: str) -> str | None:
     """Returns a header's value, out of its base64 wrapping where it has one; None where that is damaged."""
     if not (value.startswith("=?base64?") and value.endswith("?=") and len(value) >= 11):
