@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import time
 from collections.abc import Iterator
@@ -255,6 +256,62 @@ def test_neither_a_redirect_nor_a_proxy_of_the_environment_is_asked_for_keys(iss
     assert identify(asked, issued(issuer)) is not None
     client = vars(asked)["_client"]
     assert (client.follow_redirects, client.trust_env) == (False, False)
+
+
+SUBJECTS = ["", " \n", "a\nb", "a\u202eb", "a\x00b", "a\ud800", "a" * (oauth.LONGEST_SUBJECT + 1)]
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_a_subject_that_cannot_be_written_is_nobody(subject: str) -> None:
+    """One that was no text ended in a 500, and one without a letter was let in."""
+    head, claims = (jwt.utils.base64url_encode(json.dumps(each).encode()) for each in ({"alg": "ES256", "kid": "k1"}, {
+        "iss": ISSUER, "aud": RESOURCE, "sub": subject, "exp": int(time.time()) + 60, "scope": "mcp",
+    }))  # fmt: skip
+    signed = ECAlgorithm(ECAlgorithm.SHA256).sign(head + b"." + claims, PRIVATE)
+    bearer = b".".join((head, claims, jwt.utils.base64url_encode(signed))).decode()
+    assert identify(tokens(Issuer(pages("k1"))), bearer) is None
+    assert identify(tokens(Issuer(pages("k1"))), issued(ISSUER, sub="a" * oauth.LONGEST_SUBJECT))
+
+
+@pytest.mark.parametrize("scope", [5, {"mcp": 1}, True, [["mcp"]], ["MCP"]])
+def test_scopes_of_another_kind_are_none(scope: object) -> None:
+    """A number ended in a 500, and the names of an object were taken for scopes."""
+    with pytest.raises(Refused, match="lacks the scope"):
+        identify(tokens(Issuer(pages("k1")), scopes=("mcp",)), issued(ISSUER, scope=scope))
+
+
+def test_a_token_without_scopes_is_refused_as_one_without_the_right_ones() -> None:
+    bearer = jwt.encode({"iss": ISSUER, "aud": RESOURCE, "sub": "a", "exp": time.time() + 60, "scope": None}, PRIVATE,
+                        "ES256", {"kid": "k1"})  # fmt: skip
+    with pytest.raises(Refused, match="lacks the scope"):
+        identify(tokens(Issuer(pages("k1")), scopes=("mcp",)), bearer)
+
+
+@pytest.mark.parametrize("document", [{"keys": 5}, {"keys": {"kid": "k1"}}, {"keys": "k1"}, {"keys": [None, 5, []]}])
+def test_keys_that_are_none_do_not_end_those_that_we_have(document: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A number in place of the keys made every token wrong."""
+    clock, issuer = Clock(), Issuer(pages("k1"))
+    monkeypatch.setattr(oauth, "time", clock)
+    asked = tokens(issuer)
+    assert identify(asked, issued(ISSUER))
+    clock.now += oauth.KEYS_KEPT + 1
+    issuer.pages = {KEYS: document}
+    assert identify(asked, issued(ISSUER))
+    with pytest.raises(Unavailable):
+        identify(tokens(issuer), issued(ISSUER))
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["file:///etc/passwd", "", "https://", "https://[", "https://a:99999/keys", "https://a/\x00", "http://a/k", 5],
+)  # fmt: skip
+def test_keys_are_fetched_from_addresses_alone_and_never_in_the_clear(where: object) -> None:
+    """Some of these ended in a 500, and keys of an issuer over HTTPS were fetched over HTTP where it said so."""
+    document = {"issuer": ISSUER, "jwks_uri": where}
+    issuer = Issuer({"https://id.example/.well-known/oauth-authorization-server/realm": document})
+    with pytest.raises(Unavailable, match="where its keys are"):
+        identify(tokens(issuer, jwks_url=""), issued(ISSUER))
+    assert where not in issuer.asked
 
 
 def test_a_server_without_the_library_for_tokens_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,8 @@ TYPES = frozenset({"at+jwt", "jwt", ""})
 KEYS_KEPT = 600.0
 KEYS_AGAIN = 30.0
 LEEWAY = 30.0
+LONGEST_SUBJECT = 255
+"""Characters of a subject, all of which can be seen: it is written as the author of what its bearer writes."""
 
 
 def metadata_path(resource: str) -> str:
@@ -88,12 +90,15 @@ class OAuthTokens:
 
         try:
             head = jwt.get_unverified_header(bearer)
-            if str(head.get("typ", "")).lower().removeprefix("application/") not in TYPES:
-                return None
-            found = await self._key(str(head.get("kid", "")), attempt)
-            if found is None:
-                return None
-            key, algorithms = found
+        except (jwt.PyJWTError, ValueError, TypeError):
+            return None
+        if str(head.get("typ", "")).lower().removeprefix("application/") not in TYPES:
+            return None
+        found = await self._key(str(head.get("kid", "")), attempt)
+        if found is None:
+            return None
+        key, algorithms = found
+        try:
             claims: dict[str, Any] = jwt.decode(
                 bearer,
                 key,
@@ -105,8 +110,10 @@ class OAuthTokens:
             )
         except (jwt.PyJWTError, ValueError, TypeError):
             return None
-        self._check_scopes(claims)
         subject = str(claims["sub"])
+        if not subject.isprintable() or not 0 < len(subject) <= LONGEST_SUBJECT:
+            return None
+        self._check_scopes(claims)
         brought = headers.get(b"private-token", b"").strip(b" \t").decode("latin-1")
         principal = f"oauth:{self._settings.issuer}:{subject}"
         if not brought and self._links is not None:
@@ -119,8 +126,9 @@ class OAuthTokens:
         return Visitor(caller, fingerprint(caller.principal), View(is_member), names=names)
 
     def _check_scopes(self, claims: Mapping[str, Any]) -> None:
-        given = claims.get("scope", claims.get("scp", ""))
-        has = set(given.split()) if isinstance(given, str) else set(map(str, cast("list[Any]", given)))
+        given: object = claims.get("scope", claims.get("scp"))
+        listed = given.split() if isinstance(given, str) else given if isinstance(given, list) else []
+        has = set(map(str, cast("list[Any]", listed)))
         missing = [scope for scope in self._settings.scopes if scope not in has]
         if missing:
             where = metadata_url(self._settings.resource)
@@ -157,13 +165,14 @@ class OAuthTokens:
         address = self._settings.jwks_url or await self._discover()
         document = await self._get(address)
         found: dict[str, tuple[Any, list[str]]] = {}
-        for one in cast("list[Any]", document.get("keys") or []):
+        listed = document.get("keys")
+        for one in cast("list[Any]", listed) if isinstance(listed, list) else []:
             try:
                 key = jwt.PyJWK(one)
                 if one.get("use", "sig") != "sig":
                     continue
                 found[str(one.get("kid", ""))] = (key.key, [one["alg"]] if one.get("alg") in ALGORITHMS else ALGORITHMS)
-            except (jwt.PyJWTError, AttributeError, TypeError):
+            except (jwt.PyJWTError, AttributeError, TypeError, ValueError):
                 continue  # a kind of key that we do not know is no fault of the others
         if not found:
             raise Unavailable("The authorization server names no key that can be used: try again", 5)
@@ -177,8 +186,9 @@ class OAuthTokens:
             f"{path}/.well-known/openid-configuration",
         ):
             document = await self._get(urlunsplit((issuer.scheme, issuer.netloc, well_known, "", "")))
-            if document.get("issuer") == self._settings.issuer and isinstance(document.get("jwks_uri"), str):
-                return document["jwks_uri"]
+            where = document.get("jwks_uri")
+            if document.get("issuer") == self._settings.issuer and _is_address(where, issuer.scheme):
+                return str(where)
         raise Unavailable("The authorization server does not say where its keys are: try again", 5)
 
     async def _get(self, url: str) -> dict[str, Any]:
@@ -189,8 +199,19 @@ class OAuthTokens:
         try:
             status, content = await get_bounded(self._client, url)
             said: object = msgspec.json.decode(content) if status == 200 else None
-        except (httpx2.HTTPError, TimeoutError):
+        except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError):
             raise Unavailable("The authorization server cannot be reached: try again", 5) from None
         except msgspec.DecodeError:
             said = None
         return cast("dict[str, Any]", said) if isinstance(said, dict) else {}
+
+
+def _is_address(given: object, scheme: str) -> bool:
+    """Whether keys may be fetched from there: over HTTPS, or as the issuer itself is asked."""
+    if not isinstance(given, str) or not given.isprintable():
+        return False
+    try:
+        parts = urlsplit(given)
+        return parts.scheme in ("https", scheme) and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        return False
