@@ -37,7 +37,9 @@ a 1 " ' `  ''' /* // <!-- <![CDATA[ <<E <<~E ${ #{ $( $(( %{ {{ <a <a> </a> \ (}
 <?php ?> => < > << >> & ; : , . - * ``` ~~~ | |a| [a]: ![ ]( &a a( a< a[ a{ if for case 0x 1e %w( <<-'E' begin do end
 a: a= ? --- === $ $a @a template< a<; a::< ! ~
 """
-KNOWN = [[each] for each in r"<!-- \ a< template< 0x --- /* ~ a<; # // a: + <a".split()]  # noqa: SIM905 - clearer so
+KNOWN = [*([each] for each in r"<!-- \ a< template< 0x --- /* ~ a<; # // a: + <a".split()), ["$", "?>"]]  # noqa: SIM905
+LINE = 4000
+"""Characters after which a text has a new line, whatever is between its words: one long line is no code."""
 
 
 def list_words(language: str) -> list[str]:
@@ -51,7 +53,9 @@ def list_words(language: str) -> list[str]:
 
 def repeat(words: list[str], between: str, size: int) -> str:
     unit = between.join(words) + between
-    return (unit * (size // max(1, len(unit)) + 1))[:size]
+    if "\n" not in between:
+        unit = unit * (LINE // len(unit)) + "\n"
+    return (unit * (size // len(unit) + 1))[:size]
 
 
 def measure(text: str, language: str) -> tuple[float, float]:
@@ -140,7 +144,7 @@ def main() -> int:
         load(language)
         chance = random.Random(f"{given.seed} {language}")
         found = [each for size in SIZES[2:5] for each in search(language, given.seconds / 3, size, chance)]
-        texts = [*found, *(([*some], "\n") for some in KNOWN)]
+        texts = [*found, *(([*some], between) for some in KNOWN for between in ("\n", " "))]
         row: list[str] = []
         for size in SIZES:
             taken = [(*measure_again(repeat(some, between, size), language), some) for some, between in texts]
