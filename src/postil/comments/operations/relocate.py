@@ -164,7 +164,8 @@ class RelocateTools:
             return restore_one(self._context, commentId)
         moves = list_moves(each.comment, each.marker)
         edit = find_last_edit(self._context.store, each.comment.id)
-        if edit and not (moves and moves[-1].at > edit.at):
+        # A move notes when it began, an edit when it was written: within one millisecond the move is the later one.
+        if edit and not (moves and moves[-1].at >= edit.at):
             path = self._context.file_of(each.comment.id)
             if take_back(self._context.store, path, each.comment.id, edit):
                 now_ = self._context.find(each.comment.id).comment
