@@ -127,8 +127,8 @@ class OAuthTokens:
 
     def _check_scopes(self, claims: Mapping[str, Any]) -> None:
         given: object = claims.get("scope", claims.get("scp"))
-        listed = given.split() if isinstance(given, str) else given if isinstance(given, list) else []
-        has = set(map(str, cast("list[Any]", listed)))
+        listed = given.split() if isinstance(given, str) else given
+        has = set(map(str, cast("list[Any]", listed))) if isinstance(listed, list) else set[str]()
         missing = [scope for scope in self._settings.scopes if scope not in has]
         if missing:
             where = metadata_url(self._settings.resource)
