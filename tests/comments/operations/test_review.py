@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.comments.index import overview
 from postil.comments.operations import review
 from postil.comments.operations.views import ViewTools
 from postil.core import call
@@ -52,6 +53,35 @@ def test_lost_comments_come_a_page_at_a_time(comments: Comments) -> None:
     assert (first.comments + rest.comments, first.total) == (whole.comments, 3)
     assert "2 of 3 are shown" in first.for_model()
     assert "are shown" not in whole.for_model()
+
+
+def test_no_more_lost_comments_are_shown_than_asked_for_and_all_are_counted(comments: Comments) -> None:
+    for file in ("a.py", "lib/b.py"):
+        for line in (3, 13, 23):
+            comments.add(file, line, f"about {line}", "NOTE")
+        write(root_of(comments), file, "alpha = 'a'\nbeta = 'b'\n")
+    few = comments.reviewing.list_orphans(limit=4)
+    assert (len(few.comments), few.total) == (4, 6)
+    assert "4 of 6 are shown (limit)" in few.for_model()
+    assert "4 of 6 are shown (--limit; `postil comments doubts --skip`" in str(few.for_person())
+    of_one = comments.reviewing.list_orphans("lib", limit=1)
+    assert ([each.filePath for each in of_one.comments], of_one.total) == (["lib/b.py"], 3)
+
+
+def test_lost_comments_of_many_files_are_looked_for_part_by_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overview, "MOST_LOST", 3)
+    files = {f"f{at}.py": CODE.replace("value", f"value_{at}") for at in range(5)}
+    comments = workspace(tmp_path, **files)
+    for name in files:
+        for line in (3, 13):
+            comments.add(name, line, name, "NOTE")
+    for name in files:
+        (tmp_path / name).rename(tmp_path / f"new_{name}")
+    found = [(each.text, each.movedTo, each.line) for each in comments.listed().comments]
+    assert found == [(name, f"new_{name}", line) for name in files for line in (3, 13)]
+    assert comments.reviewing.list_orphans().total == 0
 
 
 def test_the_review_keeps_ranges_and_asks_about_stale_comments(

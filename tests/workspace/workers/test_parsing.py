@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import msgspec
@@ -100,3 +102,25 @@ def test_a_worker_that_cannot_be_started_means_plain_lines(monkeypatch: pytest.M
     end_all()
     monkeypatch.setattr(parsing, "start_worker", fail)
     assert ask_symbols("never seen before") is None
+
+
+@pytest.mark.parametrize(
+    ("first", "found"),
+    [
+        ("", 0),
+        ("from postil.workspace.workers.parsing import ask; languages.ask_slow_texts_of(ask)", 900),
+        ("languages.parse_everything_here()", 900),
+    ],
+)
+def test_a_library_reads_a_large_text_as_lines_unless_it_says_who_parses_it(first: str, found: int) -> None:
+    code = "".join(f"def function_number_{number}(value):\n    return value + {number}\n\n\n" for number in range(900))
+    ask_symbols = "import sys; print(len(symbols(sys.stdin.read(), 'python')))"
+    before = "from postil.anchor.syntax import languages\nfrom postil.anchor.syntax.symbols import symbols"
+    ran = subprocess.run(
+        [sys.executable, "-c", f"{before}\n{first}\n{ask_symbols}"],
+        input=code,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.stdout.strip() == str(found), ran.stderr

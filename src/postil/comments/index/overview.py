@@ -36,6 +36,8 @@ LOOKS_BEFORE_WATCHING = 3
 MANY_UNREAD = 500
 MOST_HELD = 5_000
 """Comments that are in memory before they are kept."""
+MOST_LOST = 2_000
+"""Comments without their code that are in memory before they are looked for in other files."""
 MOST_WALKED = 20_000
 """Files of a workspace that are looked at before git is asked; git is quicker with more."""
 
@@ -87,7 +89,7 @@ class Overview:
         again = set(list_homes(self.index, [*changed, *gone])).difference(changed).intersection(now)
         changed += [RelativePath(path) for path in again]
         batch: list[Seen] = []
-        held = 0
+        held = lost_held = 0
         with_lost: dict[str, tuple[Seen, Sequence[Located]]] = {}
         contents_now: dict[str, Content] = {}
         at_once = min(max(AT_ONCE, len(changed) // 10), MOST_AT_ONCE)  # each is synced: many files, larger steps
@@ -101,12 +103,17 @@ class Overview:
             batch.append(seen)
             if orphans:
                 with_lost[read.path] = seen, () if read.searched else orphans
+                lost_held += len(orphans)
             if read.versions:
                 contents_now[read.path] = Content(read.blob, read.versions)
             held += len(read.notes or ())
             if len(batch) >= at_once or held >= MOST_HELD:
                 self.index.replace(batch)
                 batch, held = [], 0
+            if lost_held >= MOST_LOST:
+                self.index.replace(batch)
+                self._search_other_files(with_lost, lost, {})
+                batch, held, with_lost, lost_held = [], 0, {}, 0
         self.index.replace(batch, gone)
         swapped = (
             find_swapped(self.tree, contents_now, partial(find_holders_of, self.index), astray) if contents_now else {}

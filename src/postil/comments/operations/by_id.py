@@ -220,7 +220,7 @@ class CommentsById:
         stale: Annotated[bool, Meta(description="Only those whose code changed in substance")] = False,
         limit: Limit = 200,
         revision: Annotated[
-            str, Meta(max_length=300, description="As they were at a commit, a branch or a tag: what it held, and more")
+            str, Meta(max_length=300, description="As they were at a commit, branch or tag, and more")
         ] = "",
         changed: Annotated[
             str, Meta(max_length=300, description="Only on lines that changed since this branch or commit")

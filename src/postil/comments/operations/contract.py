@@ -228,7 +228,7 @@ class ContractTools:
         commentId: Id,
         text: NewText = "",
         tag: Annotated[str, Meta(description="Another tag", extra_json_schema={"enum": list(ALL_TAGS)})] | None = None,
-        expectedUpdated: Annotated[str, Meta(description="Refuse when the comment was changed after this time")] = "",
+        expectedUpdated: Annotated[str, Meta(description="Refuse when changed after this time")] = "",
         filePath: Annotated[str, Meta(description="Path to source file containing the comment")] = "",
     ) -> Edited:
         """Edit the text content of an existing comment"""

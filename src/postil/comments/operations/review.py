@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
+from msgspec.json import encode
 from msgspec.structs import replace
 
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import innermost, symbols
 from postil.comments.model import Candidate
 from postil.comments.operations.answers import CommentNow, list_old_code, show_line
-from postil.comments.operations.by_id import CommentsById
+from postil.comments.operations.by_id import LISTED, CommentsById
 from postil.comments.operations.contract import ContractTools
-from postil.comments.operations.validation import Where
+from postil.comments.operations.validation import Limit, Where
 from postil.comments.search.filters import is_about
 from postil.core import call
 from postil.core.answer import Answer
@@ -24,9 +27,14 @@ from postil.core.others.visible import harmless
 from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
+    from postil.comments.model import Located
     from postil.comments.part import CommentsContext
 
 Done: TypeAlias = Literal["placed", "resolved", "deleted", "skipped"]
+LOST = "state IN ('orphaned', 'review')"
+STALE = "stale = 1"
+AT_ONCE = 50
+MOST_SHOWN = 200
 LONGEST_SHOWN = 120
 LIKELY = 0.005
 """How sure a place must be to be offered: what is less is shown as 0.00."""
@@ -37,13 +45,21 @@ class Orphaned(Answer, frozen=True, omit_defaults=True):
 
     comments: tuple[CommentNow, ...]
     total: int = 0
-    """How many there are in all, where not all are shown."""
+    """How many there are in all."""
 
     def for_model(self) -> str:
         if not self.comments:
             return "No comment has lost its code."
-        more = [f"{len(self.comments)} of {self.total} are shown"] if self.total > len(self.comments) else []
-        return "\n".join([*map(_show_options, self.comments), *more])
+        return "\n".join([*map(_show_options, self.comments), *self._tell_rest("limit")])
+
+    def for_person(self) -> str | None:
+        if not self.comments:
+            return None
+        rest = self._tell_rest("--limit; `postil comments doubts --skip` shows others")
+        return "\n".join([*map(_show_options, self.comments), *rest])
+
+    def _tell_rest(self, how: str) -> list[str]:
+        return [f"{len(self.comments)} of {self.total} are shown ({how})"] if self.total > len(self.comments) else []
 
 
 class Reviewed(Answer, frozen=True):
@@ -54,10 +70,14 @@ class Reviewed(Answer, frozen=True):
     skipped: int
     waiting: tuple[CommentNow, ...] = ()
     resolved: int = 0
+    total: int = 0
+    """How many wait in all, where not all are shown."""
 
     def for_model(self) -> str:
         if self.waiting:
-            return "\n".join(["To review (run it on a terminal to decide):", *map(_show_options, self.waiting)])
+            shown = [f"{len(self.waiting)} of {self.total} are shown"] if self.total > len(self.waiting) else []
+            head = "To review (run it on a terminal to decide):"
+            return "\n".join([head, *map(_show_options, self.waiting), *shown])
         return (
             f"{self.placed} placed, {self.resolved} resolved, {self.deleted} deleted, {self.skipped} left as they were"
         )
@@ -80,10 +100,10 @@ class ReviewTools:
         self._contract = ContractTools(context)
         self._by_id = CommentsById(context)
 
-    @reads("comments_orphans", title="Comments without their code", shell="comments orphans", positional=("file",))
-    def list_orphans(self, file: Where = "") -> Orphaned:
-        """List comments whose code is gone or uncertain, with the old code, the commit, and candidates"""
-        return self._explain_orphans(file, 0, None)
+    @reads("comments_orphans", title="Lost comments", shell="comments orphans", positional=("file",))
+    def list_orphans(self, file: Where = "", limit: Limit = 200) -> Orphaned:
+        """List comments whose code is gone or uncertain, with old code, commit, candidates"""
+        return self._list_lost(file, 0, limit)
 
     @reads("comments_doubts", shell="comments doubts", positional=("file",), toolset="extra")
     def list_doubts(
@@ -93,17 +113,24 @@ class ReviewTools:
         skip: Annotated[int, Meta(ge=0, description="how many to leave out")] = 0,
     ) -> Orphaned:
         """List some of the comments whose code is gone or uncertain, and how many there are"""
-        return self._explain_orphans(file, skip, limit)
+        return self._list_lost(file, skip, limit)
 
-    def _explain_orphans(self, file: str, skip: int, limit: int | None) -> Orphaned:
-        file = self._context.tree.where(file)
-        found = [
-            each
-            for each in self._context.overview.where("state IN ('orphaned', 'review')")
-            if not file or is_about(file, each)
-        ]
-        page = found[skip:][:limit]
-        return Orphaned(tuple(map(self._add_surroundings, self._context.explain_all(page))), len(found) if limit else 0)
+    def _list_lost(self, file: str, skip: int, limit: int) -> Orphaned:
+        from postil.comments.index.pages import count_comments  # SQLite, which the overview has loaded
+
+        found = self._find(file, LOST)
+        page = [*islice(found, skip, skip + limit)]
+        total = count_comments(self._context.overview.index, LOST) if not file else skip + len(page) + _count(found)
+        return Orphaned(self._explain(page), total)
+
+    def _find(self, file: str, where: str) -> Iterator[Located]:
+        """Yields the comments of a file for which a condition holds, read as they are asked for."""
+        there = self._context.tree.where(file)
+        self._context.overview.refresh()
+        return (each for each in self._context.overview.index.stream(where) if not there or is_about(there, each))
+
+    def _explain(self, some: Sequence[Located]) -> tuple[CommentNow, ...]:
+        return tuple(map(self._add_surroundings, self._context.explain_all(some)))
 
     def _add_surroundings(self, each: CommentNow) -> CommentNow:
         """Returns a comment whose candidates can be told apart: each with the lines around it, and what it is in."""
@@ -124,14 +151,13 @@ class ReviewTools:
     @writes("comments_review", shell="comments review", positional=("file",), toolset="extra")
     def review(self, file: Where = "") -> Reviewed:
         """Go through uncertain, orphaned and stale comments and decide where each belongs"""
-        there = self._context.tree.where(file)
-        stale = [each for each in self._context.overview.where("stale = 1") if not there or is_about(there, each)]
-        lost = (each for each in self.list_orphans(file).comments if each.status == "open")
-        waiting = (*lost, *self._context.explain_all([each for each in stale if each.comment.status == "open"]))
+        waiting = [
+            each.comment.id for where in (LOST, STALE) for each in self._find(file, f"{where} AND status = 'open'")
+        ]
         if not call.current().interactive:
-            return Reviewed(0, 0, 0, waiting)
+            return Reviewed(0, 0, 0, self._read(waiting[:MOST_SHOWN]), total=len(waiting))
         count = {"placed": 0, "resolved": 0, "deleted": 0, "skipped": 0}
-        for number, each in enumerate(waiting, 1):
+        for number, each in enumerate(self._read_by_turns(waiting), 1):
             _say(f"\n[{number}/{len(waiting)}] {harmless(_show_options(each))}\n")
             did = self._decide(each)
             if did is None:
@@ -139,6 +165,15 @@ class ReviewTools:
                 break
             count[did] += 1
         return Reviewed(count["placed"], count["deleted"], count["skipped"], resolved=count["resolved"])
+
+    def _read_by_turns(self, names: Sequence[str]) -> Iterator[CommentNow]:
+        """Yields comments by id, a few read at a time: there may be very many. One that is gone is passed over."""
+        for at in range(0, len(names), AT_ONCE):
+            yield from self._read(names[at : at + AT_ONCE])
+
+    def _read(self, names: Sequence[str]) -> tuple[CommentNow, ...]:
+        found = {each.comment.id: each for each in self._context.overview.where(f"id {LISTED}", encode(names).decode())}
+        return self._explain([found[name] for name in names if name in found])
 
     def _decide(self, each: CommentNow) -> Done | None:
         """Ask what is to become of a comment until it can be done, and do it. Returns None to end the review."""
@@ -180,6 +215,10 @@ class ReviewTools:
         end = min(decision.line + more, last) if more else 0
         self._context.moves.move(each.filePath, file, each.id, decision.line, end)
         return "placed", f" at {file}:{decision.line}"
+
+
+def _count(rest: Iterator[Located]) -> int:
+    return sum(1 for _ in rest)
 
 
 def _show_options(each: CommentNow) -> str:
