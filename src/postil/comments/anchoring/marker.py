@@ -106,7 +106,7 @@ def _symbol_anchor(symbol: Symbol, line: int, lines: Sequence[str], path: str) -
     container = symbol.containers[-1] if symbol.containers else None
     start = symbol.line or symbol.span.start
     if path.endswith(_EXTENSION_LANGUAGES):
-        while start > symbol.span.start and lines[start - 2].lstrip().startswith("@"):
+        while start > 1 and lines[start - 2].lstrip().startswith("@"):  # of a method they stand outside of its node
             start -= 1
     return SymbolAnchor(tuple(symbol.path), symbol.kind.capitalize(), container, line - start)
 
