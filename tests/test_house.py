@@ -221,7 +221,6 @@ ENTRY_POINTS = {
 BUILTIN = re.compile("run_[a-z_]+")
 FOR_TESTS = {
     "tracker/events.py:encode_lines": "the inverse of decode_lines: a law is tested with it",
-    "tracker/log/verify.py:hash_state": "what two clones that agree have in common",
 }
 
 

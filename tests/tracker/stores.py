@@ -7,6 +7,7 @@ from pathlib import Path
 
 from postil.tracker import events as ev
 from postil.tracker.index.db_files import find_current
+from postil.tracker.log.verify import fold_all
 from postil.tracker.store import Store
 from postil.workspace.repository import find_repository
 from tests.tracker.programs import git
@@ -14,6 +15,11 @@ from tests.tracker.programs import git
 
 def fresh(repository: Path) -> Store:
     return Store(find_repository(str(repository)))
+
+
+def hash_state(store: Store) -> str:
+    """Returns a hash over the folded state of every entity: the same in every clone that has the same events."""
+    return fold_all(store.index)[0]
 
 
 def titles(store: Store) -> list[str]:

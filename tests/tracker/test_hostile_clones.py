@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from postil.tracker.log.verify import hash_state
 from tests.tracker.groups import Tracker
 from tests.tracker.hostile import EVIL, LATEST, event, write_log
 from tests.tracker.programs import git
+from tests.tracker.stores import hash_state
 
 ROUNDS = int(os.environ.get("POSTIL_HOSTILE_ROUNDS", "14"))
 
@@ -122,7 +122,7 @@ def test_nothing_acknowledged_is_lost_or_undone_and_all_clones_are_equal(tmp_pat
     for where in world.clones:
         mine = Tracker(where)
         mine.issues.refresh()
-        hashes.add(hash_state(mine.issues.store.index))
+        hashes.add(hash_state(mine.issues.store))
         for id_, title in world.made.items():
             entity = mine.issues.store.entity(id_)
             assert entity is not None, title

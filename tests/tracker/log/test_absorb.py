@@ -7,11 +7,10 @@ from pathlib import Path
 from postil.tracker.events import LOG_ENTITY
 from postil.tracker.log.absorb import absorb, drop_absorbed
 from postil.tracker.log.remotes import fetch, push
-from postil.tracker.log.verify import hash_state
 from tests.tracker.groups import Tracker
 from tests.tracker.hostile import event, write_log
 from tests.tracker.programs import git, said
-from tests.tracker.stores import own_ref
+from tests.tracker.stores import hash_state, own_ref
 from tests.tracker.teams import list_titles
 
 
@@ -27,11 +26,11 @@ def test_logs_of_writers_who_left_find_a_home_and_the_state_stays(tmp_path: Path
     git(tmp_path, "clone", "--quiet", str(remote), str(keeper))
     mine = Tracker(keeper)
     fetch(mine.issues.store, "origin")
-    before = hash_state(mine.issues.store.index)
+    before = hash_state(mine.issues.store)
     said(keeper, "gc", "--absorb-days", "0", "--remote", "origin")
     assert len(git(remote, "for-each-ref").splitlines()) == 1
     mine.issues.refresh()
-    assert hash_state(mine.issues.store.index) == before
+    assert hash_state(mine.issues.store) == before
     late = tmp_path / "late"
     git(tmp_path, "clone", "--quiet", str(remote), str(late))
     fetch(Tracker(late).issues.store, "origin")

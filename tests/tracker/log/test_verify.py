@@ -12,11 +12,11 @@ import pytest
 
 from postil.tracker.log import verify
 from postil.tracker.log.format import Objects, open_objects
-from postil.tracker.log.verify import hash_state, verify_logs
+from postil.tracker.log.verify import verify_logs
 from tests.tracker.damage import lose
 from tests.tracker.groups import Tracker
 from tests.tracker.programs import git, run, said
-from tests.tracker.stores import fetch, fresh, make_many
+from tests.tracker.stores import fetch, fresh, hash_state, make_many
 from tests.tracker.teams import list_titles
 
 
@@ -94,5 +94,5 @@ def test_clones_that_have_the_same_logs_have_one_state_hash(pair: tuple[Path, Pa
     for where in pair:
         store = fresh(where)
         store.refresh()
-        hashes.add(hash_state(store.index))
+        hashes.add(hash_state(store))
     assert len(hashes) == 1

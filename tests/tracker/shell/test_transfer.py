@@ -13,12 +13,12 @@ import pytest
 
 from postil.tracker.events import Linked, Set
 from postil.tracker.index import entity_lines
-from postil.tracker.log.verify import hash_state
 from postil.tracker.store import Store
 from tests.tracker.foreign import everything
 from tests.tracker.groups import Clock, Tracker, forged
 from tests.tracker.programs import answered, git, run, said
 from tests.tracker.questions import fill
+from tests.tracker.stores import hash_state
 from tests.tracker.teams import list_titles
 
 
@@ -116,7 +116,7 @@ def test_events_carry_the_state_to_the_last_bit(filled: Path, make_repository: C
     said(other, "import", str(dump))
     assert "It was deleted" in run(other, "show", gone).stderr
     assert said(other, "list", "identity") == said(filled, "list", "identity")
-    assert hash_state(Tracker(other).issues.refresh().index) == hash_state(Tracker(filled).issues.refresh().index)
+    assert hash_state(Tracker(other).issues.refresh()) == hash_state(Tracker(filled).issues.refresh())
 
 
 def test_markdown_goes_into_one_file_an_entity(filled: Path, tmp_path: Path):

@@ -28,7 +28,7 @@ from postil.wire.server import Server
 from postil.wire.transports.http import body as http_body
 from postil.wire.transports.http import headers as http_headers
 from postil.wire.transports.http.asked import Asked, Receive, Scope, Send, respond
-from postil.wire.transports.http.endpoint import Endpoint
+from postil.wire.transports.http.endpoint import Endpoint, find_id
 from postil.wire.transports.http.fair_share import FairShare, TooManyWait
 from postil.wire.transports.http.headers import Headers
 from postil.wire.transports.http.two_addresses import MESSAGES, STREAM, TwoAddresses
@@ -272,7 +272,7 @@ class HttpApp:
         try:
             incoming, asked.carried, ticket = await gateway.charge(visitor, incoming)
         except Refused as refused:
-            refused.is_read, refused.request_id = True, _find_id(incoming)
+            refused.is_read, refused.request_id = True, find_id(incoming)
             raise
         guard = _Recheck(gateway, asked.headers)
         asked.send = self._unread.wrap(asked.send, visitor.caller.principal)
@@ -280,7 +280,7 @@ class HttpApp:
             try:
                 endpoint = await find(incoming)
             except Refused as refused:
-                refused.is_read, refused.request_id = True, _find_id(incoming)
+                refused.is_read, refused.request_id = True, find_id(incoming)
                 raise
             if endpoint is None:
                 return
@@ -470,10 +470,6 @@ def _too_large(fault: http_body.TooLarge) -> Refused:
     refused = Refused(413, f"A body has at most {LARGEST_BODY // (1024 * 1024)} MiB", codes.INVALID_REQUEST)
     refused.begun = fault.begun
     return refused
-
-
-def _find_id(incoming: Incoming | None) -> jsonrpc.Id | None:
-    return incoming.id if isinstance(incoming, jsonrpc.Request | jsonrpc.Invalid) else None
 
 
 def has_body(headers: Headers) -> bool:

@@ -144,11 +144,6 @@ def verify_logs(store: Store, fix: bool) -> Verified:
     )
 
 
-def hash_state(index: Index) -> str:
-    """Returns a hash over the folded state of every entity, in an order that is the same everywhere."""
-    return fold_all(index)[0]
-
-
 def fold_all(index: Index) -> tuple[str, dict[str, int]]:
     """Returns the state hash and, to compare with a cache, a hash of each row of what is not deleted."""
     import hashlib  # only `verify_logs` pays for it

@@ -161,8 +161,11 @@ def _unknown_tool(session: Session, name: str, era: Era) -> ProtocolFailure:
     if session.profile.face.contract:
         return ProtocolFailure(era.unknown_tool, said)
     registry = session.profile.registry
-    if any(entry.tool and name in (entry.name, *entry.aliases) for entry in registry.withheld):
-        advice = "The settings of this server leave it out: read_only, parts or tools"
+    left_out = [entry for entry in registry.withheld if entry.tool and name in (entry.name, *entry.aliases)]
+    if left_out:
+        advice = "The settings of this server leave it out: read_only, parts, tools or toolsets"
+        if left_out[0].toolset:
+            advice += f" (it belongs to the toolset `{left_out[0].toolset}`)"
         return ProtocolFailure(era.unknown_tool, f"{said}. {advice}", suggestion=advice)
     from difflib import get_close_matches  # only a mistake pays for it
 

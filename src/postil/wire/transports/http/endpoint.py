@@ -84,7 +84,7 @@ class Endpoint:
             else:
                 await self._serve(asked, self._alone(asked), incoming, ReplyStream(streams=False))
         except ProtocolFailure as failure:
-            await refuse(asked, failure, _id_of(incoming))
+            await refuse(asked, failure, find_id(incoming))
 
     async def _post_stateless(self, asked: Asked, request: jsonrpc.Request) -> None:
         http_headers.check_stateless(asked.headers, request, self._mirrored_by)
@@ -392,7 +392,7 @@ def _ids_of(incoming: Incoming) -> list[jsonrpc.Id]:
     return [item.id for item in items if isinstance(item, jsonrpc.Request)]
 
 
-def _id_of(incoming: Incoming) -> jsonrpc.Id | None:
+def find_id(incoming: Incoming | None) -> jsonrpc.Id | None:
     """Returns the id that a refusal echoes, so that the client's call fails instead of waiting."""
     return incoming.id if isinstance(incoming, jsonrpc.Request | jsonrpc.Invalid) else None
 
