@@ -275,3 +275,14 @@ def test_the_diff_of_a_renamed_file_shows_what_was_edited(comments: Comments, tm
     commit(tmp_path, "renamed and edited")
     rows = views(comments).view("c.py", diff="HEAD~1").text.split("\n")
     assert [row.split(" ", 1)[1].strip() for row in rows if " + " in row[:6]] == ["+     return state + 70"]
+
+
+def test_what_was_said_is_told_by_the_file_that_its_code_went_to(comments: Comments) -> None:
+    root = Path(comments.tree.root)
+    identity = comments.add("a.py", 6, "goes along", "NOTE", "ann").commentId
+    comments.reply(identity, "indeed", author="bob")
+    (root / "a.py").rename(root / "moved.py")
+    (step, _) = views(comments).diff_comments("HEAD").steps
+    assert (step.filePath, step.movedTo, step.line) == ("a.py", "moved.py", 6)
+    assert "moved.py:6  ann: goes along" in views(comments).diff_comments("HEAD").for_model()
+    assert "  ann: goes along (+1)  " in comments.listed().for_model()

@@ -394,4 +394,5 @@ def show_line(each: CommentNow) -> str:
     status = "" if each.status == "open" else f" ({each.status})"
     first, _, rest = strip_tag(each.said, each.tag).partition("\n")
     said = first[:100] + ("…" if rest or len(first) > 100 else "")
-    return on_one_line(f"{where}  {each.tag or 'COMMENT'}{mark}{status}  {said}  {each.id}")
+    answered = f" (+{len(each.replies)})" if each.replies else ""
+    return on_one_line(f"{where}  {each.tag or 'COMMENT'}{mark}{status}  {each.author}: {said}{answered}  {each.id}")

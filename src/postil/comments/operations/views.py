@@ -171,14 +171,16 @@ class ViewTools:
         return Since(commit, tuple(self._find_places(kept)), tuple(damaged))
 
     def _find_places(self, steps: Sequence[Step]) -> Iterator[Step]:
-        """Yields the steps with the lines that their comments are on now: a sidecar has those of its last change."""
+        """Yields the steps with the places that their comments are at now: a sidecar has those of its last change."""
         names = encode(sorted({each.commentId for each in steps})).decode()
         located = self._context.overview.where("id IN (SELECT value FROM json_each(?))", names) if steps else ()
         now = {(each.comment.id, each.filePath): each.place for each in located}
         for each in steps:
             place = now.get((each.commentId, each.filePath))
-            here = place is not None and place.path == each.filePath
-            yield replace(each, line=place.line) if here and place else each
+            if place is None:
+                yield each
+            else:
+                yield replace(each, line=place.line, movedTo=place.path if place.path != each.filePath else "")
 
     @reads("comments_ci", title="Comments on changed lines", shell="comments ci", toolset="extra")
     def report(
@@ -256,4 +258,5 @@ def _show_step(each: Step) -> str:
     first, _, rest = each.text.partition("\n")
     said = first[:100] + ("…" if rest or len(first) > 100 else "")
     more = f" (was in {each.before})" if each.what == "moved" else ""
-    return f"{name[each.what]} {each.what:8} {each.filePath}:{each.line}  {each.author}: {said}{more}  {each.commentId}"
+    where = f"{each.movedTo or each.filePath}:{each.line}"
+    return f"{name[each.what]} {each.what:8} {where}  {each.author}: {said}{more}  {each.commentId}"

@@ -28,6 +28,8 @@ class Step(Struct, frozen=True, omit_defaults=True):
     text: str
     tag: str | None = None
     before: str = ""
+    movedTo: str = ""
+    """The other file that its code is in now; the line is one of that file then."""
 
 
 Held: TypeAlias = dict[str, tuple[str, int, Comment]]
