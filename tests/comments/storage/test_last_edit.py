@@ -86,3 +86,14 @@ def test_an_answer_that_came_since_stays_when_the_edit_is_taken_back(tmp_path: P
     comments.relocating.undo(identity)
     (now,) = comments.listed().comments
     assert (now.text, [each.text for each in now.replies]) == ("why five?", ["because"])
+
+
+def test_a_log_that_was_planted_makes_no_file_unreadable(tmp_path: Path) -> None:
+    comments, identity = _begin(tmp_path)
+    comments.edit("a.py", identity, "second")
+    log = next((tmp_path / ".git" / "postil").rglob("*.log"))
+    log.write_text(log.read_text("utf-8").replace('"why five?"', '["no text"]'), "utf-8")
+    before = sidecar(tmp_path, "a.py")
+    with pytest.raises(NotFound):
+        comments.relocating.undo(identity)
+    assert sidecar(tmp_path, "a.py") == before

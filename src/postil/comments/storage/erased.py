@@ -72,7 +72,7 @@ def find_deleted(store: Store, find_held: FindHeld) -> dict[str, Written]:
     return {name: each for name, each in deleted.items() if name not in held}
 
 
-def _list_written(store: Store) -> Iterator[Written]:
+def list_believed(store: Store) -> Iterator[Written]:
     """Yields what the log holds of files that may have comments: a repository may bring a log of its own."""
     known: dict[str, bool] = {}
     for each in store.log.list_written():
@@ -86,8 +86,11 @@ def _list_written(store: Store) -> Iterator[Written]:
 
 
 def _is_sound(each: Written) -> bool:
-    """Whether a sidecar that holds this comment can still be read."""
-    return each.comment is None or (bool(each.id) and _find_id(each.comment, AnyComment) == each.id)
+    """Whether a sidecar that holds this comment, or what it was before, can still be read."""
+    if each.comment is None:
+        return True
+    before = {**each.comment, **{key: value for key, value in (each.was or {}).items() if value is not None}}
+    return bool(each.id) and all(_find_id(raw, AnyComment) == each.id for raw in (each.comment, before))
 
 
 def _find_id(raw: JsonObject, kind: type[AnyComment | AnyMarker]) -> str:
@@ -102,7 +105,7 @@ def _read_log(store: Store) -> tuple[dict[str, dict[str, Written]], dict[str, Wr
     """Returns what we wrote last of each comment, by file, and what was deleted, as it was."""
     by_comment: dict[str, dict[str, Written]] = {}
     deleted: dict[str, Written] = {}
-    for each in _list_written(store):
+    for each in list_believed(store):
         places = by_comment.setdefault(each.id, {})
         before = places.pop(each.path, None)
         deleted.pop(each.id, None)
@@ -132,7 +135,7 @@ def find_erased(store: Store, find_held: FindHeld) -> dict[str, Written]:
 def find_erased_replies(store: Store) -> dict[str, LostReply]:
     """Returns the replies that we wrote and that their comment, which is there, has not got any more, by id."""
     by_path: dict[str, dict[str, LostReply]] = {}
-    for each in _list_written(store):
+    for each in list_believed(store):
         if each.comment is None:  # deleted, or moved to another file, where it was written first
             known = by_path.get(each.path, {})
             by_path[each.path] = {name: lost for name, lost in known.items() if lost.comment != each.id}
