@@ -102,3 +102,14 @@ def test_what_a_branch_did_to_the_code_is_not_the_merge_s_doing(comments: Commen
     assert shown.comment.state == "modified"
     assert shown.commit is not None
     assert shown.commit.id == done["bob"]
+
+
+def test_a_file_that_is_again_what_it_was_before_a_merge_is_explained(comments: Comments) -> None:
+    root = root_of(comments)
+    id_ = comments.add("a.py", 26, "why six?", "NOTE", "ann").commentId
+    done = join(comments, id_)
+    write(root, "a.py", (root / "a.py").read_text("utf-8").removeprefix("import sys\n\n\n"))
+    commit(root, "rita takes the head out again")
+    shown = comments.show(id_)
+    assert shown.commit is not None
+    assert shown.commit.id == done["bob"]

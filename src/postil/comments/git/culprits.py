@@ -19,6 +19,8 @@ from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
 from postil.core import call
 
+MOST_WAYS = 16
+"""Ways through branches that are looked at for a file; where there are more, a merge is named."""
 AT_ONCE = 50
 """Comments of a file with large versions about which a worker is asked at once: it has a bound of time."""
 _DOUBTS: dict[State, tuple[frozenset[State], ...]] = {
@@ -82,24 +84,25 @@ def _ask_worker(tree: SourceTree, path: str, asked: Sequence[Suspicion]) -> list
 
 
 def _judge(
-    path: str,
-    blob: str,
-    history: Sequence[Version],
-    texts: Mapping[str, str],
-    asked: Sequence[Suspicion],
-    tip: str | None = None,
+    path: str, blob: str, history: Sequence[Version], texts: Mapping[str, str], asked: Sequence[Suspicion]
 ) -> list[Commit | None]:
-    """Returns the commits on the ways to a tip. What came with a merge, a commit of the branch did that brought it."""
-    found = _Trial(path, texts[blob], list_later(history, blob, tip), texts).find(asked)
-    commits = [each and each.commit for each in found]
-    for merge in dict.fromkeys(each for each in found if each is not None and each.merged):
-        numbers = [number for number, each in enumerate(found) if each == merge]
-        for other in history:
-            if other.commit == merge.commit and other != merge and other.old_blob:
-                some = [asked[number] for number in numbers]
-                theirs = _judge(path, blob, history, texts, some, other.old_blob)
-                for number, commit in zip(numbers, theirs, strict=True):
-                    commits[number] = commit or commits[number]
+    """Returns the commits that did it. What came with a merge, a commit of the branch did that brought it."""
+    commits: list[Commit | None] = [None] * len(asked)
+    open_: list[tuple[Sequence[Version], str | None, Sequence[int]]] = [(history, None, range(len(asked)))]
+    for _ in range(MOST_WAYS):
+        if not open_:
+            break
+        some, tip, numbers = open_.pop()
+        trial = _Trial(path, texts[blob], list_later(some, blob, tip), texts)
+        found = dict(zip(numbers, trial.find([asked[number] for number in numbers]), strict=True))
+        for number, version in found.items():
+            commits[number] = version.commit if version else commits[number]
+        for merge in dict.fromkeys(each for each in found.values() if each is not None and each.merged):
+            joined = [at for at, each in enumerate(some) if each.commit == merge.commit]
+            earlier = some[joined[-1] + 1 :]  # a later version may be the same as one that was merged
+            theirs = [number for number, each in found.items() if each == merge]
+            others = [some[at].old_blob for at in joined if some[at] != merge and some[at].old_blob]
+            open_ += [(earlier, other, theirs) for other in others]
     return commits
 
 
