@@ -113,3 +113,55 @@ def test_a_file_that_is_again_what_it_was_before_a_merge_is_explained(comments: 
     shown = comments.show(id_)
     assert shown.commit is not None
     assert shown.commit.id == done["bob"]
+
+
+def test_no_name_or_subject_of_a_commit_is_taken_for_another_s(comments: Comments) -> None:
+    root = root_of(comments)
+    write(root, "a.py", "# edited\n" + FUNCTIONS)
+    git(root, "config", "user.name", "Mallory\x02\x01Rita\x03")
+    forged = f"x\x01{'a' * 40}\x02Rita\x022020-01-01T00:00:00Z\x02did this\x03"
+    done = commit(root, forged)
+    newest = list_versions(comments.context.tree, "a.py")[0]
+    assert (newest.commit.id, newest.commit.subject) == (done, forged)
+    assert newest.commit.author.startswith("Mallory")
+
+
+def test_a_name_with_odd_characters_has_its_versions(comments: Comments) -> None:
+    root = root_of(comments)
+    odd = "od\x01d\nname :100644.py"
+    write(root, odd, "odd = 1\n")
+    done = commit(root, "odd")
+    (only,) = list_versions(comments.context.tree, odd)
+    assert (only.commit.id, only.path) == (done, odd)
+
+
+def test_a_copy_is_followed_to_what_it_was_made_of_and_its_original_is_not_it(comments: Comments) -> None:
+    root = root_of(comments)
+    write(root, "copy.py", FUNCTIONS)
+    copied = commit(root, "copied")
+    write(root, "copy.py", "# a copy\n" + FUNCTIONS)
+    edited = commit(root, "the copy is edited")
+    write(root, "a.py", "# the original\n" + FUNCTIONS)
+    commit(root, "the original is edited")
+    found = list_versions(comments.context.tree, "copy.py")
+    assert [each.commit.id for each in found][:2] == [edited, copied]
+    assert found[-1].path == "a.py"
+    assert {each.blob for each in found} >= {git(root, "rev-parse", f"{edited}:copy.py").strip()}
+    assert git(root, "rev-parse", "HEAD:a.py").strip() not in {each.blob for each in found}
+
+
+def test_what_happened_first_is_told_first_whatever_the_zones(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = root_of(comments)
+    id_ = comments.add("a.py", 26, "first text", "NOTE", "kenji").commentId
+    monkeypatch.setenv("GIT_AUTHOR_DATE", "2026-01-01T18:00:00+09:00")
+    made = commit(root, "kenji")
+    comments.edit("a.py", id_, "second text")
+    monkeypatch.setenv("GIT_AUTHOR_DATE", "2026-01-01T11:00:00+01:00")
+    edited = commit(root, "bert, an hour later")
+    changes = comments.history.lifetime(id_).changes
+    assert [(each.did, each.commit.id if each.commit else "") for each in changes] == [
+        ("made", made),
+        ("edited", edited),
+    ]

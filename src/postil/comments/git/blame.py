@@ -152,7 +152,7 @@ def resolve_revision(tree: SourceTree, revision: str) -> Commit | None:
     if done.status != 0 or revision.startswith("^"):  # `^HEAD` is what is not in HEAD: no commit
         return None
     name = done.out.decode().strip()
-    shown = run_git(tree.root, "show", "-s", "--no-show-signature", "--format=%H%x02%an%x02%aI%x02%s", name)
+    shown = run_git(tree.root, "show", "-s", "--no-show-signature", "--format=%H%x00%an%x00%aI%x00%s", name)
     return Commit(*_fields(shown.decode("utf-8", "replace").strip()))
 
 
@@ -181,5 +181,5 @@ def is_shallow(tree: SourceTree) -> bool:
 
 
 def _fields(text: str) -> Sequence[str]:
-    parts = text.split("\x02")
+    parts = text.split("\0")
     return (parts + [""] * 4)[:4]

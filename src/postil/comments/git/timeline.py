@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from msgspec import Struct
 
 from postil.comments.git.blame import is_cut
 from postil.comments.git.objects import iterate_objects
-from postil.comments.git.versions import list_versions
+from postil.comments.git.versions import Version, list_versions
 from postil.comments.model import Comment, Commit, Event
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
@@ -58,8 +58,13 @@ def _read_committed(
     tree: SourceTree, comment: str, paths: Sequence[str]
 ) -> Iterator[tuple[Commit, Comment, list[Comment | None]]]:
     """Yields the comment as commits left it, oldest first, and as it was before: of a merge, in all that it joined."""
-    known = [(each, path) for path in paths for each in reversed(list_versions(tree, path + SUFFIX)) if each.blob]
-    known.sort(key=lambda each: each[0].commit.date)
+    known: list[tuple[Version, str]] = []
+    moments: list[int] = []
+    for path in paths:
+        some = [each for each in reversed(list_versions(tree, path + SUFFIX)) if each.blob]
+        known += [(each, path) for each in some]
+        moments += accumulate((each.time for each in some), max)  # git's order, whatever the clocks said
+    known = [known[at] for at in sorted(range(len(known)), key=moments.__getitem__)]
     paths_of = {blob: path for version, path in known for blob in (version.old_blob, version.blob) if blob}
     found: dict[str, Comment | None] = {}
     for blob, data in iterate_objects(tree.root, paths_of):

@@ -8,7 +8,7 @@ file as one of them had it, a version that was made of itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import dropwhile, groupby
 
 from msgspec import Struct
 
@@ -19,7 +19,8 @@ from postil.workspace.git import try_git
 MOST_COMMITS = 500
 MOST_NAMES = 20
 """A file that had more names is followed through these alone."""
-_SHAPE = ("--raw", "--no-abbrev", "-M", "-z", "--diff-merges=separate", "--format=%x01%H%x02%an%x02%aI%x02%s%x02%P%x03")
+_TOLD = ("%H", "%an", "%aI", "%s", "%P", "%ct")
+_SHAPE = ("--raw", "--no-abbrev", "-M", "-z", "--diff-merges=separate", f"--format={'%x00'.join(_TOLD)}")
 
 
 class Version(Struct, frozen=True):
@@ -34,6 +35,8 @@ class Version(Struct, frozen=True):
     """Empty when the commit made the file."""
     merged: bool = False
     """Whether the commit is a merge, and this its difference from one of those that it joined."""
+    time: int = 0
+    """Seconds since 1970 at which the commit was made here, whenever its author wrote it."""
 
 
 def list_versions(tree: SourceTree, path: str, most: int = MOST_COMMITS) -> list[Version]:
@@ -42,9 +45,13 @@ def list_versions(tree: SourceTree, path: str, most: int = MOST_COMMITS) -> list
         return []
     found = _read(tree, most, "--follow", "--", path)
     names = dict.fromkeys([path, *(name for each in found for name in (each.path, each.old_path))])
-    if len(names) > 1:  # git follows one name at a time, and misses what a branch did under another
-        return _read(tree, most, "--", *list(names)[:MOST_NAMES])
-    return found
+    if len(names) == 1:
+        return found
+    # git follows one name at a time, and misses what a branch did under another
+    copied = {(each.commit.id, each.path): each for each in found if each.old_blob}
+    every = _read(tree, most, "--", *list(names)[:MOST_NAMES])
+    own = dropwhile(lambda each: each.path != path, every)  # what was copied goes on by itself
+    return [each if each.old_blob else copied.get((each.commit.id, each.path), each) for each in own]
 
 
 def list_later(history: Sequence[Version], blob: str, tip: str | None = None) -> list[Version]:
@@ -74,29 +81,28 @@ def _read(tree: SourceTree, most: int, *what: str) -> list[Version]:
 
 
 def _parse(text: str) -> Iterator[Version]:
-    pieces = (piece.partition("\x03") for piece in text.split("\x01")[1:])
-    for head, some in groupby(pieces, lambda piece: piece[0]):
-        identity = head.split("\x02")
-        if len(identity) != 5:
-            continue
-        *named, parents = identity
-        differences = [[*_parse_differences(rest)] for _, _, rest in some]
-        joined = len(parents.split())
-        commit, merged = Commit(*named), joined > 1
-        taken = merged and len(differences) < joined
+    for head, some in groupby(_read_pieces(text.split("\0")), lambda piece: piece[0]):
+        *named, parents, written = head
+        differences = [each for _, each in some]
+        commit, merged = Commit(*named), " " in parents
+        taken = merged and len(differences) < len(parents.split())
         for each in differences[:1] if taken else differences:
             for old_path, path, old, new in each:
                 before = (path, new) if taken else (old_path, old)
-                yield Version(commit, path, new, *before, merged=merged)
+                yield Version(commit, path, new, *before, merged=merged, time=int(written))
 
 
-def _parse_differences(text: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yields old and new names and blobs."""
-    fields = [field for field in text.replace("\n", "\0").split("\0") if field]
+def _read_pieces(fields: Sequence[str]) -> Iterator[tuple[Sequence[str], list[tuple[str, str, str, str]]]]:
+    """Yields what is told of each commit, and old and new names and blobs: NUL alone is in none of them."""
     at = 0
-    while at + 1 < len(fields) and fields[at].startswith(":"):
-        words = fields[at].split()
-        old, new = (blob if blob.strip("0") else "" for blob in words[2:4])
-        two = words[4][0] in "RC"
-        yield fields[at + 1], fields[at + 2 if two else at + 1], old, new
-        at += 3 if two else 2
+    while at + len(_TOLD) < len(fields):
+        head = fields[at : at + len(_TOLD)]
+        at += len(_TOLD)
+        found: list[tuple[str, str, str, str]] = []
+        while at < len(fields) and fields[at].lstrip("\n").startswith(":"):
+            words = fields[at].split()
+            old, new = (blob if blob.strip("0") else "" for blob in words[2:4])
+            names = fields[at + 1 : at + (3 if words[4][0] in "RC" else 2)]
+            found.append((names[0], names[-1], old, new))
+            at += 1 + len(names)
+        yield head, found
