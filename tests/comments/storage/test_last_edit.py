@@ -10,7 +10,7 @@ import pytest
 from postil.comments.operations.answers import Moved
 from postil.comments.operations.restore import Restored
 from postil.comments.operations.written import TakenBack
-from postil.core.failure import NotFound
+from postil.core.failure import Conflict, NotFound
 from tests.comments.workspaces import Comments, sidecar, workspace, write
 
 CODE = "".join(f"value_{number} = {number}\n" for number in range(9))
@@ -70,13 +70,15 @@ def test_changes_are_taken_back_in_the_order_of_time_moves_and_deletions_too(tmp
         comments.relocating.undo(identity)
 
 
-def test_what_another_program_made_of_a_comment_since_is_left_alone(tmp_path: Path) -> None:
+def test_what_another_program_made_of_it_is_left_and_no_older_move_is_taken_back(tmp_path: Path) -> None:
     comments, identity = _begin(tmp_path)
+    comments.move("a.py", "a.py", identity, 7)
     comments.edit("a.py", identity, "mine")
     write(tmp_path, "a.py.comments", sidecar(tmp_path, "a.py").replace(b'"mine"', b'"theirs"'))
-    with pytest.raises(NotFound):
+    with pytest.raises(Conflict):
         comments.relocating.undo(identity)
-    assert comments.listed().comments[0].text == "theirs"
+    now = comments.show(identity).comment
+    assert (now.line, now.text) == (7, "theirs")
 
 
 def test_an_answer_that_came_since_stays_when_the_edit_is_taken_back(tmp_path: Path) -> None:

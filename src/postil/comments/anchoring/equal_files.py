@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
 
 from postil.comments.model import OtherFile
 from postil.comments.source_tree import SourceTree
@@ -17,6 +18,8 @@ class FilesBySize:
     def __init__(self, tree: SourceTree, paths: Iterable[str]) -> None:
         self._tree = tree
         self._by_size: dict[int, list[str]] = {}
+        self._by_text: dict[int, dict[bytes, list[str]]] = {}
+        """Of sizes that were asked for, the files by a digest of what they hold: each is read once."""
         for path in paths:
             self._by_size.setdefault(tree.size(path), []).append(path)
 
@@ -25,11 +28,23 @@ class FilesBySize:
         found: list[str] = []
         for text in texts:
             size = len(text.encode("utf-8", "replace"))
-            for path in self._by_size.get(size, ()) if 0 < size <= limits.HERE else ():
-                source = self._tree.source_or_none(RelativePath(path))
-                if source is not None and source.text == text:
-                    found.append(path)
+            if 0 < size <= limits.HERE and size in self._by_size:
+                found += self._read(size).get(_digest(text), ())
         return found
+
+    def _read(self, size: int) -> dict[bytes, list[str]]:
+        known = self._by_text.get(size)
+        if known is None:
+            known = self._by_text[size] = {}
+            for path in self._by_size[size]:
+                source = self._tree.source_or_none(RelativePath(path))
+                if source is not None:
+                    known.setdefault(_digest(source.text), []).append(path)
+        return known
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def list_respelled(tree: SourceTree, path: str) -> list[str]:

@@ -21,7 +21,7 @@ from postil.comments.storage.move_journal import list_moves
 from postil.comments.storage.store import refuse_unlisted
 from postil.core import call
 from postil.core.answer import Answer
-from postil.core.failure import InvalidArguments
+from postil.core.failure import Conflict, InvalidArguments
 from postil.core.operation import writes
 from postil.workspace.paths import RelativePath
 
@@ -167,9 +167,13 @@ class RelocateTools:
         # A move notes when it began, an edit when it was written: within one millisecond the move is the later one.
         if edit and not (moves and moves[-1].at >= edit.at):
             path = self._context.file_of(each.comment.id)
-            if take_back(self._context.store, path, each.comment.id, edit):
-                now_ = self._context.find(each.comment.id).comment
-                return TakenBack(now_.id, path, now_.text, now_.status)
+            if not take_back(self._context.store, path, each.comment.id, edit):
+                raise Conflict(
+                    f"Comment {each.comment.id} was changed since by somebody else, so nothing is taken back",
+                    advice="Look at what it says now, and edit it if it should say something else",
+                )
+            now_ = self._context.find(each.comment.id).comment
+            return TakenBack(now_.id, path, now_.text, now_.status)
         back = replace(self._context.moves.undo(each), did="taken back")
         place = self._context.find(commentId).place
         if place.state == "orphaned":

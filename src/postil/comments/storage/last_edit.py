@@ -12,6 +12,7 @@ from postil.comments.clock import now
 from postil.comments.operations.validation import find_comment
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.json_edit import JsonObject
+from postil.comments.sidecar.noted import SAID
 from postil.comments.storage.erased import list_believed
 from postil.comments.storage.store import Store
 from postil.workspace.paths import RelativePath
@@ -29,7 +30,7 @@ def find_last_edit(store: Store, comment: str) -> LastEdit | None:
     """Returns the last change of a comment's words or status that was not taken back; None where none is known."""
     made: list[LastEdit] = []
     for each in list_believed(store):
-        if each.id != comment or not each.was or each.comment is None:
+        if each.id != comment or not each.was or each.comment is None or not each.was.keys() <= {*SAID}:
             continue
         if each.undoes:
             made = made[:-1]

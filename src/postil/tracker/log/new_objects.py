@@ -90,8 +90,11 @@ class NewObjects:
             self.restore()
 
     def is_loose(self, oid: str) -> bool:
-        """Returns whether an object is there in a file of its own."""
-        return os.path.exists(os.path.join(self._repository.common_dir, "objects", oid[:2], oid[2:]))
+        """Returns whether an object is there in a file of its own, which is not empty."""
+        try:
+            return os.stat(os.path.join(self._repository.common_dir, "objects", oid[:2], oid[2:])).st_size > 0
+        except OSError:
+            return False
 
     def sync_folders(self, ref: str) -> None:
         """Sync the folders that name the objects and the ref: git syncs only the files. Raises StorageFailed."""

@@ -367,8 +367,9 @@
   document.addEventListener("click", (event) => {
     const target = event.target;
     if (target.closest("[data-cancel]")) { const row = target.closest("[data-keep]"); forget(row); row.remove(); select(current); return; }
-    const folds = target.closest("summary");
-    if (folds) folds.parentNode.dataset.touched = "";
+    const folds = target.closest("summary")?.parentNode, area = folds && one("textarea:enabled", folds);
+    if (folds) folds.dataset.touched = "";  // and open at once, not when the browser tells of it: whoever clicked may type already
+    if (area && !folds.open && area.closest("details") === folds) { event.preventDefault(); folds.open = true; area.focus(); }
     const more = target.closest("[data-more]");
     if (more) {
       event.preventDefault();
@@ -459,8 +460,7 @@
     document.body.append(dialog);
     dialog.showModal();
   };
-  let leader = false;
-  document.addEventListener("keydown", (event) => { const key = event.key;
+  let leader = false; document.addEventListener("keydown", (event) => { const key = event.key;
     if (key === "Enter" && (event.ctrlKey || event.metaKey) && isTyping(document.activeElement)) {
       const form = document.activeElement.form;
       if (form && form.method === "post") { event.preventDefault(); form.requestSubmit(one("button.primary", form)); }
