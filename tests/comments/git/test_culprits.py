@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from postil.comments.git import culprits
-from postil.comments.git.versions import Version
-from postil.comments.git.versions import list_versions as list_really
+from postil.comments.git.versions import History
+from postil.comments.git.versions import read_history as read_really
 from postil.comments.source_tree import SourceTree
 from tests.comments.workspaces import FUNCTIONS, Comments, commit, workspace, write
 
@@ -41,11 +42,11 @@ def test_each_is_told_its_own_commit_and_git_is_asked_once_a_file(
     commit(tmp_path, "emptied b")
     asked: list[str] = []
 
-    def count_questions(tree: SourceTree, path: str) -> list[Version]:
+    def count_questions(tree: SourceTree, path: str, until: float, enough: Callable[[History], bool]) -> History:
         asked.append(path)
-        return list_really(tree, path)
+        return read_really(tree, path, until, enough)
 
-    monkeypatch.setattr(culprits, "list_versions", count_questions)
+    monkeypatch.setattr(culprits, "read_history", count_questions)
     lost = comments.reviewing.list_orphans().comments
     told = {each.text: each.commit.subject for each in lost if each.commit}
     assert sorted(asked) == ["a.py", "b.py"]
@@ -60,6 +61,6 @@ def test_each_is_told_its_own_commit_and_git_is_asked_once_a_file(
 
 
 def test_what_is_where_it_was_asks_nothing(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(culprits, "list_versions")  # who asks git fails
+    monkeypatch.delattr(culprits, "read_history")  # who asks git fails
     some = list(comments.overview.everything())
     assert [each.commit for each in comments.context.explain_all(some)] == [None] * 16

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from postil.comments.git.versions import list_later, list_versions
+from postil.comments.git.versions import Version, list_later, read_history
 from tests.comments.workspaces import FUNCTIONS, Comments, commit, root_of, workspace, write
 from tests.workspace.repositories import git
 
@@ -18,6 +18,10 @@ def comments(tmp_path: Path) -> Comments:
     git(tmp_path, "config", "user.name", "Rita")
     git(tmp_path, "config", "user.email", "rita@example.org")
     return comments
+
+
+def list_versions(comments: Comments, path: str) -> list[Version]:
+    return read_history(comments.context.tree, path, 0.0).versions
 
 
 def join(comments: Comments, id_: str, *, renames: bool = False) -> dict[str, str]:
@@ -47,7 +51,7 @@ def join(comments: Comments, id_: str, *, renames: bool = False) -> dict[str, st
 def test_a_merge_has_a_version_for_each_that_it_joined(comments: Comments) -> None:
     root = root_of(comments)
     done = join(comments, comments.add("a.py", 26, "why six?", "NOTE", "ann").commentId)
-    found = list_versions(comments.context.tree, "a.py")
+    found = list_versions(comments, "a.py")
     assert [(each.commit.id, each.merged) for each in found][:2] == [(done["merge"], True)] * 2
     assert {each.old_blob for each in found[:2]} == {
         git(root, "rev-parse", f"{done[who]}:a.py").strip() for who in ("bob", "rita")
@@ -69,7 +73,7 @@ def test_a_merge_that_took_one_side_as_it_was_changed_nothing(comments: Comments
     write(root, "other.py", "x = 1\n")
     commit(root, "other")
     git(root, "merge", "-q", "-m", "merged", "side")
-    merge, made, *_ = list_versions(comments.context.tree, "a.py")
+    merge, made, *_ = list_versions(comments, "a.py")
     assert merge.blob == merge.old_blob == made.blob
     assert made.commit.id == side
 
@@ -121,7 +125,7 @@ def test_no_name_or_subject_of_a_commit_is_taken_for_another_s(comments: Comment
     git(root, "config", "user.name", "Mallory\x02\x01Rita\x03")
     forged = f"x\x01{'a' * 40}\x02Rita\x022020-01-01T00:00:00Z\x02did this\x03"
     done = commit(root, forged)
-    newest = list_versions(comments.context.tree, "a.py")[0]
+    newest = list_versions(comments, "a.py")[0]
     assert (newest.commit.id, newest.commit.subject) == (done, forged)
     assert newest.commit.author.startswith("Mallory")
 
@@ -131,7 +135,7 @@ def test_a_name_with_odd_characters_has_its_versions(comments: Comments) -> None
     odd = "od\x01d\nname :100644.py"
     write(root, odd, "odd = 1\n")
     done = commit(root, "odd")
-    (only,) = list_versions(comments.context.tree, odd)
+    (only,) = list_versions(comments, odd)
     assert (only.commit.id, only.path) == (done, odd)
 
 
@@ -143,7 +147,7 @@ def test_a_copy_is_followed_to_what_it_was_made_of_and_its_original_is_not_it(co
     edited = commit(root, "the copy is edited")
     write(root, "a.py", "# the original\n" + FUNCTIONS)
     commit(root, "the original is edited")
-    found = list_versions(comments.context.tree, "copy.py")
+    found = list_versions(comments, "copy.py")
     assert [each.commit.id for each in found][:2] == [edited, copied]
     assert found[-1].path == "a.py"
     assert {each.blob for each in found} >= {git(root, "rev-parse", f"{edited}:copy.py").strip()}

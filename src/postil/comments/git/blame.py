@@ -6,8 +6,9 @@ git's history and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby
+import time
+from collections.abc import Sequence
+from itertools import groupby, takewhile
 from typing import Literal
 
 from msgspec import Struct
@@ -15,7 +16,7 @@ from msgspec import Struct
 from postil.anchor.model import Relocation, Span
 from postil.anchor.relocate import relocate
 from postil.anchor.syntax.languages import parses_everything_here
-from postil.comments.git.versions import MOST_COMMITS, Version, list_versions
+from postil.comments.git.versions import PATIENCE, Version, read_histories
 from postil.comments.model import Commit
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
@@ -26,6 +27,9 @@ from postil.workspace.paths import RelativePath
 
 MOST_VERSIONS = 16 * limits.MIB
 """Bytes of small versions that the server holds; a worker compares more."""
+AT_ONCE = 50
+"""Versions that are read together while code is followed back, and commits that are looked at however long it takes."""
+MOST_BLOBS = 500
 
 
 class Touch(Struct, frozen=True, omit_defaults=True):
@@ -40,67 +44,135 @@ class Touch(Struct, frozen=True, omit_defaults=True):
     after: str = ""
 
 
+class Touches(Struct, frozen=True):
+    """The commits that touched some code, newest first, and how far was looked for them."""
+
+    touches: list[Touch]
+    complete: bool = True
+    """False where older commits of the file were not looked at, and may have touched it."""
+    looked: int = 0
+    """How many commits of the file were looked at."""
+
+
 def list_touches(
-    tree: SourceTree, versions: FileVersions, path: str, line: int, end: int = 0, blob: str = ""
-) -> list[Touch]:
+    tree: SourceTree,
+    versions: FileVersions,
+    path: str,
+    line: int,
+    end: int = 0,
+    blob: str = "",
+    patience: float | None = None,
+) -> Touches:
     """Returns the commits that made or changed these lines, newest first: blame for a comment.
 
-    They are lines of the present file; of code that is gone, those of the version with that blob.
+    They are lines of the present file; of code that is gone, those of the version with that blob. `patience`: seconds
+    after which it is not looked further back.
     """
-    found: list[Touch] = []
-    history = list_versions(tree, path)
-    if blob:
-        while history and history[0].blob != blob:
-            del history[0]
-    wanted = [blob for each in history for blob in (each.blob, each.old_blob) if blob]
-    by_blob = read_small(versions, wanted)
-    if by_blob is None or (not blob and tree.size(path) > limits.HERE and not parses_everything_here()):
-        from postil.comments.git.past_worker import ask_past  # only for large files
+    patience = PATIENCE if patience is None else patience
+    until = time.monotonic() + patience
+    found = Touches([])
+    try:
+        if not blob and tree.size(path) > limits.HERE and not parses_everything_here():
+            raise _Large
+        for history in read_histories(tree, path, until):
+            later = [*takewhile(lambda each: blob and each.blob != blob, history.versions)]
+            texts = _Texts(versions, history.versions[len(later) :])
+            span = Span(line, end) if blob else _find_committed(tree, texts, path, Span(line, end))
+            if span is None:
+                return Touches([])
+            touches, is_origin, looked = _follow(tree, texts, span, until)
+            looked += len({each.commit.id for each in later})
+            is_late = not is_origin and looked < history.commits
+            found = Touches(touches, is_origin or (history.complete and not is_late), looked)
+            if is_origin or is_late:
+                break
+    except _Large:
+        from postil.comments.git.past_worker import LONGEST, ask_past  # only for large files
 
-        return ask_past(tree, "touches", path, (line, end, blob), list[Touch])
-    span = Span(line, end)
-    if not blob and history and (newest := by_blob.get(history[0].blob)) is not None:
-        now = tree.source_or_none(RelativePath(path))
-        if now is not None and now.text != newest:  # edited since the last commit
-            there = relocate(now.text, newest, span, path)
-            if there.span is None:
-                return []
-            span = there.span
+        return ask_past(tree, "touches", path, (line, end, blob, min(patience, 0.8 * LONGEST)), Touches)
+    return found
+
+
+class _Large(Exception):
+    """Versions that a worker compares."""
+
+
+class _Texts:
+    """The texts of a file's versions, of which few are held at once."""
+
+    def __init__(self, versions: FileVersions, history: Sequence[Version]) -> None:
+        self.history = history
+        self._versions = versions
+        self._known: dict[str, str] = {}
+        self._asked: set[str] = set()
+
+    def get(self, blob: str, at: int = 0) -> str | None:
+        """Returns a version that is wanted at a place of the history; None where it cannot be had."""
+        if blob and blob not in self._asked:
+            near = [one for each in self.history[at : at + AT_ONCE] for one in (each.blob, each.old_blob) if one]
+            self._asked = {blob, *near}
+            found = read_small(self._versions, [blob, *near])
+            if found is None:
+                raise _Large
+            self._known = found
+        return self._known.get(blob)
+
+
+def _find_committed(tree: SourceTree, texts: _Texts, path: str, span: Span) -> Span | None:
+    """Returns where lines of the present file are in its last commit, or None: edited since, it may be without them."""
+    newest = texts.get(texts.history[0].blob) if texts.history else None
+    now = tree.source_or_none(RelativePath(path))
+    if newest is None or now is None or now.text == newest:
+        return span
+    return relocate(now.text, newest, span, path).span
+
+
+def _follow(tree: SourceTree, texts: _Texts, span: Span, until: float) -> tuple[list[Touch], bool, int]:
+    """Returns the commits that touched lines of the first version, whether the last one made them, and how many
+    commits were looked at."""
+    found: list[Touch] = []
+    history = texts.history
     at = (history[0].path, history[0].blob) if history else ("", "")
-    for number, (_, some) in enumerate(groupby(history, lambda each: each.commit.id)):
+    sure = 1 if parses_everything_here() else AT_ONCE  # a worker is ended when its time is over
+    place = looked = 0
+    for _, group in groupby(history, lambda each: each.commit.id):
+        if looked >= sure and time.monotonic() > until:
+            break
+        looked += 1
         call.current().check()
-        call.current().progress(number, len(history), "following the code back")
+        call.current().progress(place, len(history), "following the code back")
+        some = [*group]
         made = [each for each in some if (each.path, each.blob) == at]
+        place += len(some)
         if not made:
             continue  # of a branch that this version was not made on
-        new = by_blob.get(at[1])
+        new = texts.get(at[1], place - len(some))
         if new is None:
             at = made[0].old_path, made[0].old_blob
             continue
         lines = new.split("\n")
         after = "\n".join(lines[span.start - 1 : span.last])
-        version, there = _find_origin(made, new, by_blob, span)
+        version, there = _find_origin(made, new, texts, place - len(some), span)
         at = version.old_path, version.old_blob
         if there is None or there.span is None:
-            old = by_blob.get(version.old_blob)
-            cut = old is None and is_cut(tree, version.commit)
+            cut = texts.get(version.old_blob, place - len(some)) is None and is_cut(tree, version.commit)
             found.append(Touch(version.commit, "before" if cut else "added", version.path, span.start, "", after))
-            break
+            return found, True, looked
         if there.state in ("modified", "review"):
             found.append(Touch(version.commit, "changed", version.path, span.start, there.new_text, after))
         elif version.path != version.old_path and not version.merged:
             found.append(Touch(version.commit, "renamed", version.path, span.start))
         span = there.span
-    return found
+    return found, False, looked
 
 
 def _find_origin(
-    made: Sequence[Version], new: str, by_blob: Mapping[str, str], span: Span
+    made: Sequence[Version], new: str, texts: _Texts, place: int, span: Span
 ) -> tuple[Version, Relocation | None]:
     """Returns what a version was made of, and where the lines were there: of a merge, a version that had them so."""
     best: tuple[Version, Relocation | None] = made[0], None
     for version in sorted(made, key=lambda each: each.path != each.old_path):
-        old = by_blob.get(version.old_blob)
+        old = texts.get(version.old_blob, place)
         if old is None:
             continue
         there = relocate(new, old, span, version.path, version.old_path)
@@ -132,7 +204,7 @@ def read_at(tree: SourceTree, revision: str, path: str) -> bytes | None:
     return read_blob(tree.root, f"{revision}:{path}")
 
 
-def list_committed_blobs(tree: SourceTree, path: str, most: int = MOST_COMMITS) -> list[str]:
+def list_committed_blobs(tree: SourceTree, path: str, most: int = MOST_BLOBS) -> list[str]:
     """Returns the versions of a file that commits of any branch made, newest first."""
     shape = ("--all", "--raw", "--no-abbrev", "--no-renames", "-z", f"--max-count={most}", "--format=")
     rows = run_git(tree.root, "log", *shape, "--", path).split(b"\0")

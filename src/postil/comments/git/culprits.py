@@ -6,14 +6,16 @@ for all comments that ask about it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 
 from postil.anchor.model import Source, Span
 from postil.anchor.relocate import relocate_all
 from postil.comments.git.blame import read_small
-from postil.comments.git.versions import Version, list_later, list_versions
+from postil.comments.git.versions import PATIENCE, History, Version, list_later, read_history
 from postil.comments.model import Commit, State
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
@@ -49,14 +51,16 @@ def find_culprits(tree: SourceTree, versions: FileVersions, asked: Sequence[Susp
     for number, each in enumerate(asked):
         if each.state != "exact" and each.blob:
             groups.setdefault((each.path, each.blob), []).append(number)
-    histories: dict[str, list[Version]] = {}
+    histories: dict[str, History] = {}
+    until = time.monotonic() + PATIENCE
     for done, ((path, blob), numbers) in enumerate(groups.items()):
         call.current().check()
         if len(groups) > 1:
             call.current().progress(done, len(groups), "looking for the commits")
-        if path not in histories:
-            histories[path] = list_versions(tree, path)
-        history, some = histories[path], [asked[at] for at in numbers]
+        known = histories.get(path)
+        if known is None or not (known.complete or _holds(known, blob) or time.monotonic() > until):
+            histories[path] = read_history(tree, path, until, partial(_holds, blob=blob))
+        history, some = histories[path].versions, [asked[at] for at in numbers]
         later = list_later(history, blob)
         every = history if any(each.merged for each in later) else later
         texts = read_small(versions, [blob, *(each.blob for each in every)]) if later else {}
@@ -67,6 +71,11 @@ def find_culprits(tree: SourceTree, versions: FileVersions, asked: Sequence[Susp
         for number, commit in zip(numbers, commits, strict=True):
             found[number] = commit
     return found
+
+
+def _holds(history: History, blob: str) -> bool:
+    """Whether a version was made of that one, or is it."""
+    return any(blob in (each.old_blob, each.blob) for each in history.versions)
 
 
 def _ask_worker(tree: SourceTree, path: str, asked: Sequence[Suspicion]) -> list[Commit | None]:

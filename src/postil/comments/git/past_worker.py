@@ -98,7 +98,7 @@ def main() -> None:
             arguments = decode(question.arguments, type=tuple[str, str, str, bool])
             found = locate_at(CommentReader(tree, Store(tree), versions), *arguments)
         case "touches":
-            found = list_touches(tree, versions, *decode(question.arguments, type=tuple[str, int, int, str]))
+            found = list_touches(tree, versions, *decode(question.arguments, type=tuple[str, int, int, str, float]))
         case "lines":
             path, then, lines = decode(question.arguments, type=tuple[str, str, list[int]])
             found = follow_lines(tree, path, then, lines)

@@ -6,6 +6,7 @@ else.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate, groupby
@@ -14,13 +15,16 @@ from msgspec import Struct
 
 from postil.comments.git.blame import is_cut
 from postil.comments.git.objects import iterate_objects
-from postil.comments.git.versions import Version, list_versions
+from postil.comments.git.versions import PATIENCE, Version, read_history
 from postil.comments.model import Comment, Commit, Event
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.store import SUFFIX
 from postil.core import call
+
+MOST_READ = 500
+"""Versions that are read however long it takes."""
 
 
 class Change(Struct, frozen=True, omit_defaults=True):
@@ -34,48 +38,66 @@ class Change(Struct, frozen=True, omit_defaults=True):
     commit: Commit | None = None
 
 
-def list_changes(tree: SourceTree, comment: Comment, path: str, events: Sequence[Event]) -> list[Change]:
-    """Returns everything that is known to have happened to a comment, oldest first."""
+def list_changes(
+    tree: SourceTree, comment: Comment, path: str, events: Sequence[Event], patience: float | None = None
+) -> tuple[list[Change], bool]:
+    """Returns what is known to have happened to a comment, oldest first, and whether all versions of it were read.
+
+    `patience`: seconds after which it is not looked further back.
+    """
+    until = time.monotonic() + (PATIENCE if patience is None else patience)
     found = [
         Change(each.at, f"left {each.path or path}:{each.line}", before=each.reason, after=each.state)
         for each in events
     ]
     before: Comment | None = None
     paths = dict.fromkeys([path, *(each.path for each in events if each.path)])
-    for commit, then, olds in _read_committed(tree, comment.id, list(paths)):
+    committed, complete = _read_committed(tree, comment.id, list(paths), until)
+    for commit, then, olds in committed:
         if before is None:
-            found += _begin(then, None if is_cut(tree, commit) else commit)
+            found += _begin(then, commit if complete and not is_cut(tree, commit) else None)
         else:
             first, *others = ([*_compare(old or before, then, commit)] for old in olds)
             told = [{(each.did, each.after) for each in changes} for changes in others]
             found += [each for each in first if all((each.did, each.after) in changes for changes in told)]
         before = then
     found += _compare(before, comment, None) if before else _begin(comment, None)
-    return sorted(found, key=lambda each: each.at)
+    return sorted(found, key=lambda each: each.at), complete
 
 
 def _read_committed(
-    tree: SourceTree, comment: str, paths: Sequence[str]
-) -> Iterator[tuple[Commit, Comment, list[Comment | None]]]:
-    """Yields the comment as commits left it, oldest first, and as it was before: of a merge, in all that it joined."""
+    tree: SourceTree, comment: str, paths: Sequence[str], until: float
+) -> tuple[list[tuple[Commit, Comment, list[Comment | None]]], bool]:
+    """Returns the comment as commits left it, oldest first, and as it was before: of a merge, in all that it joined.
+
+    And whether these are all commits that did.
+    """
     known: list[tuple[Version, str]] = []
     moments: list[int] = []
+    complete = True
     for path in paths:
-        some = [each for each in reversed(list_versions(tree, path + SUFFIX)) if each.blob]
+        history = read_history(tree, path + SUFFIX, until)
+        complete = complete and history.complete
+        some = [each for each in reversed(history.versions) if each.blob]
         known += [(each, path) for each in some]
         moments += accumulate((each.time for each in some), max)  # git's order, whatever the clocks said
     known = [known[at] for at in sorted(range(len(known)), key=moments.__getitem__)]
-    paths_of = {blob: path for version, path in known for blob in (version.old_blob, version.blob) if blob}
+    paths_of = {blob: path for version, path in reversed(known) for blob in (version.blob, version.old_blob) if blob}
     found: dict[str, Comment | None] = {}
-    for blob, data in iterate_objects(tree.root, paths_of):
+    for number, (blob, data) in enumerate(iterate_objects(tree.root, paths_of)):
+        if number >= MOST_READ and time.monotonic() > until:
+            complete = False
+            break
         call.current().check()
-        call.current().progress(len(found), len(paths_of), "reading earlier versions")
+        call.current().progress(number, len(paths_of), "reading earlier versions")
         with suppress(Unreadable):
-            found[blob] = Sidecar(paths_of[blob], data).comment(comment)
+            found[blob] = Sidecar(paths_of[blob], data).comment(comment) if comment.encode() in data else None
+    committed: list[tuple[Commit, Comment, list[Comment | None]]] = []
     for commit, some in groupby((version for version, _ in known), lambda version: version.commit):
         made = [version for version in some if found.get(version.blob)]
         if made and (then := found[made[0].blob]):
-            yield commit, then, [found.get(version.old_blob) for version in made]
+            committed.append((commit, then, [found.get(version.old_blob) for version in made]))
+    return committed, complete
 
 
 def _begin(first: Comment, commit: Commit | None) -> Iterator[Change]:

@@ -7,20 +7,29 @@ file as one of them had it, a version that was made of itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from itertools import dropwhile, groupby
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from postil.comments.model import Commit
 from postil.comments.source_tree import SourceTree
-from postil.workspace.git import try_git
+from postil.workspace.failures import GitTimedOut, GitTooLarge
+from postil.workspace.git import TIMEOUT, try_git
 
 MOST_COMMITS = 500
+"""Commits of a file that are read at first; where they are not enough, a multiple of them."""
+MORE = 8
+PATIENCE = 8.0
+"""Seconds that are spent on looking further back than that."""
 MOST_NAMES = 20
 """A file that had more names is followed through these alone."""
 _TOLD = ("%H", "%an", "%aI", "%s", "%P", "%ct")
 _SHAPE = ("--raw", "--no-abbrev", "-M", "-z", "--diff-merges=separate", f"--format={'%x00'.join(_TOLD)}")
+
+_Piece: TypeAlias = tuple[Sequence[str], list[tuple[str, str, str, str]]]
 
 
 class Version(Struct, frozen=True):
@@ -39,19 +48,64 @@ class Version(Struct, frozen=True):
     """Seconds since 1970 at which the commit was made here, whenever its author wrote it."""
 
 
-def list_versions(tree: SourceTree, path: str, most: int = MOST_COMMITS) -> list[Version]:
-    """Returns the versions of a file, newest first, through renames."""
+class History(Struct, frozen=True):
+    """The versions of a file, newest first, through renames."""
+
+    versions: list[Version]
+    complete: bool = True
+    """Whether these are all that git has."""
+    commits: int = 0
+    """How many commits of the file were read."""
+
+
+def read_histories(tree: SourceTree, path: str, until: float) -> Iterator[History]:
+    """Yields the history of a file, each time more of it, until all is read or it is later than `until`.
+
+    Who has found what they look for stops asking. The clock is that of `time.monotonic`.
+    """
+    most, timeout = MOST_COMMITS, TIMEOUT
+    while True:
+        try:
+            history = _read_history(tree, path, most, timeout)
+        except (GitTimedOut, GitTooLarge):
+            if most == MOST_COMMITS:
+                raise
+            return  # what was read before has to do
+        yield history
+        timeout = min(until - time.monotonic(), TIMEOUT)
+        if history.complete or timeout <= 0:
+            return
+        most *= MORE
+
+
+def read_history(
+    tree: SourceTree, path: str, until: float, enough: Callable[[History], bool] = lambda _: False
+) -> History:
+    """Returns as much of a file's history as is enough, or can be read until then."""
+    history = History([])
+    for history in read_histories(tree, path, until):
+        if enough(history):
+            break
+    return history
+
+
+def _read_history(tree: SourceTree, path: str, most: int, timeout: float) -> History:
     if not tree.git:
-        return []
-    found = _read(tree, most, "--follow", "--", path)
+        return History([])
+    found, complete = _read(tree, most, timeout, "--follow", "--", path)
     names = dict.fromkeys([path, *(name for each in found for name in (each.path, each.old_path))])
     if len(names) == 1:
-        return found
+        return _tell(found, complete)
     # git follows one name at a time, and misses what a branch did under another
     copied = {(each.commit.id, each.path): each for each in found if each.old_blob}
-    every = _read(tree, most, "--", *list(names)[:MOST_NAMES])
+    every, whole = _read(tree, most, timeout, "--", *list(names)[:MOST_NAMES])
     own = dropwhile(lambda each: each.path != path, every)  # what was copied goes on by itself
-    return [each if each.old_blob else copied.get((each.commit.id, each.path), each) for each in own]
+    joined = [each if each.old_blob else copied.get((each.commit.id, each.path), each) for each in own]
+    return _tell(joined, complete and whole)
+
+
+def _tell(versions: list[Version], complete: bool) -> History:
+    return History(versions, complete, len({each.commit.id for each in versions}))
 
 
 def list_later(history: Sequence[Version], blob: str, tip: str | None = None) -> list[Version]:
@@ -75,13 +129,19 @@ def list_later(history: Sequence[Version], blob: str, tip: str | None = None) ->
     return later
 
 
-def _read(tree: SourceTree, most: int, *what: str) -> list[Version]:
-    done = try_git(tree.root, "log", *_SHAPE, f"--max-count={most}", *what)
-    return list(_parse(done.out.decode("utf-8", "replace"))) if done.status == 0 else []
+def _read(tree: SourceTree, most: int, timeout: float, *what: str) -> tuple[list[Version], bool]:
+    """Returns the versions of the last commits, and whether there are no others."""
+    done = try_git(tree.root, "log", *_SHAPE, f"--max-count={most + 1}", *what, timeout=timeout)
+    pieces = [*_read_pieces(done.out.decode("utf-8", "replace").split("\0"))] if done.status == 0 else []
+    commits = dict.fromkeys(head[0] for head, _ in pieces)
+    if len(commits) <= most:
+        return [*_parse(pieces)], True
+    last = commits.popitem()[0]
+    return [*_parse([piece for piece in pieces if piece[0][0] != last])], False
 
 
-def _parse(text: str) -> Iterator[Version]:
-    for head, some in groupby(_read_pieces(text.split("\0")), lambda piece: piece[0]):
+def _parse(pieces: Sequence[_Piece]) -> Iterator[Version]:
+    for head, some in groupby(pieces, lambda piece: piece[0]):
         *named, parents, written = head
         differences = [each for _, each in some]
         commit, merged = Commit(*named), " " in parents
@@ -92,7 +152,7 @@ def _parse(text: str) -> Iterator[Version]:
                 yield Version(commit, path, new, *before, merged=merged, time=int(written))
 
 
-def _read_pieces(fields: Sequence[str]) -> Iterator[tuple[Sequence[str], list[tuple[str, str, str, str]]]]:
+def _read_pieces(fields: Sequence[str]) -> Iterator[_Piece]:
     """Yields what is told of each commit, and old and new names and blobs: NUL alone is in none of them."""
     at = 0
     while at + len(_TOLD) < len(fields):

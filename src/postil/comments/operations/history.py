@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from math import inf
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from msgspec import Meta
 
@@ -22,6 +23,9 @@ from postil.core.operation import reads
 if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
 
+All: TypeAlias = Annotated[bool, Meta(description="Look at all commits, however long it takes")]
+_LOOK_FURTHER = "Older ones were not looked at in time: `--all` in a shell looks at all."
+
 
 class Blamed(Answer, frozen=True):
     """The commits that made and changed the code of a comment, newest first."""
@@ -30,16 +34,24 @@ class Blamed(Answer, frozen=True):
     touches: tuple[Touch, ...]
     gone: bool = False
     """Whether the code is gone: these are the commits until then."""
+    complete: bool = True
+    """False where older commits of the file were not looked at, and may have touched the code."""
+    looked: int = 0
+    """How many commits of the file were looked at."""
 
     def for_model(self) -> str:
-        if not self.touches:
-            return "The code is gone, and no commit had it." if self.gone else "No commit has touched this code yet."
         told = call.current().tell_moment
-        return "\n".join(
+        lines = [
             f"{each.commit.id[:12]} {told(each.commit.date, each.commit.date[:10])} {each.commit.author}:"
             f" {each.commit.subject}  ({_show_did(each)}, {each.path}:{each.line})"
             for each in self.touches
-        )
+        ]
+        if not self.complete:
+            others = "No other" if lines else "None"
+            lines.append(f"{others} of the last {self.looked} commits of its file touched this code. {_LOOK_FURTHER}")
+        elif not lines:
+            return "The code is gone, and no commit had it." if self.gone else "No commit has touched this code yet."
+        return "\n".join(lines)
 
 
 class Lifetime(Answer, frozen=True):
@@ -49,11 +61,16 @@ class Lifetime(Answer, frozen=True):
     changes: tuple[Change, ...]
     shallow: bool = False
     """Whether commits are missing in this clone, and with them what they changed."""
+    complete: bool = True
+    """False where older commits of its comment file were not looked at."""
 
     def for_model(self) -> str:
         lines = [line for each in self.changes for line in _show_change(each)]
-        cut = ["… and what older commits hold, which this shallow clone does not have (git fetch --unshallow)"]
-        return "\n".join([*lines, *(cut if self.shallow else [])])
+        if self.shallow:
+            lines.append(
+                "… and what older commits hold, which this shallow clone does not have (git fetch --unshallow)"
+            )
+        return "\n".join([*lines, *([] if self.complete else [f"… and what older commits hold. {_LOOK_FURTHER}"])])
 
 
 class HistoryTools:
@@ -62,37 +79,49 @@ class HistoryTools:
     def __init__(self, context: CommentsContext) -> None:
         self._context = context
 
-    @reads("comments_blame", title="Commits behind a comment", shell="comments blame", positional=("commentId",))
-    def blame(self, commentId: Id) -> Blamed:
+    @reads(
+        "comments_blame",
+        title="Commits behind a comment",
+        shell="comments blame",
+        positional=("commentId",),
+        shell_only=("all",),
+    )
+    def blame(self, commentId: Id, all: All = False) -> Blamed:
         """List the commits that made and changed the code under a comment"""
         context = self._context
         each = context.find(commentId)
-        place = each.place
+        place, patience = each.place, inf if all else None
         if place.state == "orphaned":
-            return Blamed(each.comment.id, tuple(self._list_until_gone(each)), gone=True)
-        touches = list_touches(context.tree, context.versions, place.path, place.line, place.endLine)
-        return Blamed(each.comment.id, tuple(touches))
+            return self._blame_gone(each, patience)
+        found = list_touches(context.tree, context.versions, place.path, place.line, place.endLine, patience=patience)
+        return Blamed(each.comment.id, tuple(found.touches), complete=found.complete, looked=found.looked)
 
-    def _list_until_gone(self, each: Located) -> Iterator[Touch]:
-        """Yields the commit that took the code out, and those behind the code that the comment was tied to."""
+    def _blame_gone(self, each: Located, patience: float | None) -> Blamed:
+        """Returns the commit that took the code out, and those behind the code that the comment was tied to."""
         context, marker = self._context, each.marker
         anchor = current_anchor(marker) if marker else None
         if marker is None or anchor is None:
-            return
+            return Blamed(each.comment.id, (), gone=True)
         last = context.explain(each).commit
-        if last:
-            yield Touch(last, "deleted", each.filePath, marker.line, each.place.oldText)
-        yield from list_touches(
-            context.tree, context.versions, each.filePath, marker.line, marker.endLine, blob=anchor.blob
+        taken = [Touch(last, "deleted", each.filePath, marker.line, each.place.oldText)] if last else []
+        found = list_touches(
+            context.tree, context.versions, each.filePath, marker.line, marker.endLine, anchor.blob, patience
         )
+        return Blamed(each.comment.id, (*taken, *found.touches), True, found.complete, found.looked)
 
-    @reads("comments_history", shell="comments history", positional=("commentId",), toolset="extra")
-    def lifetime(self, commentId: Id) -> Lifetime:
+    @reads(
+        "comments_history",
+        shell="comments history",
+        positional=("commentId",),
+        shell_only=("all",),
+        toolset="extra",
+    )
+    def lifetime(self, commentId: Id, all: All = False) -> Lifetime:
         """Tell what happened to a comment: its texts, replies and status, commit by commit, and its moves"""
         each = self._context.find(commentId)
         moves, tree = list_moves(each.comment, each.marker), self._context.tree
-        changes = list_changes(tree, each.comment, each.filePath, moves)
-        return Lifetime(each.comment.id, tuple(changes), is_shallow(tree))
+        changes, complete = list_changes(tree, each.comment, each.filePath, moves, inf if all else None)
+        return Lifetime(each.comment.id, tuple(changes), is_shallow(tree), complete)
 
     @reads("comments_bench", shell="comments bench", toolset="extra")
     def bench(
