@@ -149,3 +149,37 @@ def test_a_tag_may_be_typed_in_small_letters(comments: Comments) -> None:
 def test_the_past_has_no_changed_lines(comments: Comments) -> None:
     with pytest.raises(InvalidArguments, match="do not go together"):
         comments.listed(revision="HEAD", changed="HEAD")
+
+
+def test_only_what_was_edited_or_reopened_is_shown_as_changed(comments: Comments) -> None:
+    identity = comments.add("a.py", 1, "why?", "QUESTION").commentId
+    comments.reply(identity, "because", author="ann")
+    assert ", changed" not in comments.show(identity).for_model()
+    comments.resolve(identity, author="ann")
+    shown = comments.show(identity).for_model()
+    assert not [word for word in (", changed", ", edited") if word in shown]
+    comments.resolve(identity, "open")
+    reopened = comments.show(identity).comment.updated
+    assert f", changed {reopened}\n" in comments.show(identity).for_model()
+    comments.edit("a.py", identity, "why so?")
+    assert f", changed {comments.show(identity).comment.updated}\n" in comments.show(identity).for_model()
+
+
+def test_code_that_only_moved_is_shown_once(comments: Comments) -> None:
+    identity = comments.add("a.py", 3, "here", "NOTE").commentId
+    write(root_of(comments), "a.py", "\n\n" + CODE)
+    shown = comments.show(identity)
+    assert (shown.comment.state, shown.for_model().count("value_3 = 3")) == ("moved", 1)
+
+
+def test_places_that_are_hardly_likely_are_left_out_of_what_is_shown(comments: Comments) -> None:
+    text = "def first(one):\n    return one.weigh(2)\n\n\n" + CODE
+    write(root_of(comments), "d.py", text)
+    identity = comments.add("d.py", 2, "why weigh?", "NOTE").commentId
+    commit(root_of(comments), "commented")
+    write(root_of(comments), "d.py", "import os\n" + CODE + "\nprint(os.sep)\n")
+    shown = comments.show(identity)
+    assert shown.comment.state == "orphaned"
+    assert not [each for each in shown.comment.candidates if each.confidence < 0.005]
+    assert "(0.00)" not in shown.for_model()
+    assert "left out" in shown.comment.reason

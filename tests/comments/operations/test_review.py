@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from postil.comments.index import overview
-from postil.comments.operations import review
+from postil.comments.operations import answers, review
 from postil.comments.operations.views import ViewTools
 from postil.core import call
 from tests.comments.workspaces import Comments, root_of, workspace, write
@@ -114,7 +114,7 @@ def test_places_without_any_likelihood_are_not_offered(comments: Comments, monke
     (lost,) = comments.listed().comments
     first, *others = lost.candidates
     assert others
-    monkeypatch.setattr(review, "LIKELY", first.confidence)
+    monkeypatch.setattr(answers, "LIKELY", first.confidence)
     (shown,) = comments.reviewing.list_orphans().comments
     assert [each.line for each in shown.candidates] == [first.line]
     assert f"{len(others)} places less than" in shown.reason

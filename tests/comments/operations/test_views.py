@@ -14,7 +14,7 @@ from postil.comments.operations.views import ViewTools
 from postil.core import call
 from postil.core.failure import InvalidArguments, NotFound
 from postil.core.others.visible import paint
-from tests.comments.workspaces import Comments, commit, workspace, write
+from tests.comments.workspaces import FUNCTIONS, Comments, commit, split, workspace, write
 from tests.workspace.repositories import git
 
 CODE = "".join(f"def step_{number}(state):\n    return state + {number}\n\n\n" for number in range(1, 11))
@@ -286,3 +286,19 @@ def test_what_was_said_is_told_by_the_file_that_its_code_went_to(comments: Comme
     assert (step.filePath, step.movedTo, step.line) == ("a.py", "moved.py", 6)
     assert "moved.py:6  ann: goes along" in views(comments).diff_comments("HEAD").for_model()
     assert "  ann: goes along (+1)  " in comments.listed().for_model()
+
+
+def test_a_view_names_the_comments_whose_code_went_to_another_file(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": FUNCTIONS})
+    stays = comments.add("a.py", 2, "about nought", "NOTE").commentId
+    went = comments.add("a.py", 26, "about six", "NOTE").commentId
+    commit(tmp_path, "commented")
+    split(tmp_path, 6)
+    for diff, near in (("", False), ("", True), ("HEAD", False)):
+        seen = views(comments).view("a.py", diff, near)
+        assert {each.id for each in seen.comments} == {stays, went}
+        code, _, rest = seen.text.partition("Their code is in another file now:\n")
+        assert "about nought" in code
+        assert "about six" in rest
+        assert "now at b.py:5" in rest
+    assert "another file" not in views(comments).view("b.py").text

@@ -15,7 +15,7 @@ def comment(line: int, **more: object) -> CommentNow:
 
 
 def test_a_comment_on_a_range_stands_below_its_last_line() -> None:
-    rows = render_view(["one", "two", "three"], [comment(1, endLine=2)], {"c_1": "0001"}).split("\n")
+    rows = render_view("a.py", ["one", "two", "three"], [comment(1, endLine=2)], {"c_1": "0001"}).split("\n")
     assert rows[:2] == ["1   one", "2   two"]
     assert rows[2].strip() == "┌ [NOTE] Ann, 2026-11-15 lines 1-2  0001"
     assert rows[-1] == "3   three"
@@ -23,7 +23,7 @@ def test_a_comment_on_a_range_stands_below_its_last_line() -> None:
 
 def test_a_comment_that_may_be_in_another_file_says_where_and_what_it_was_about() -> None:
     unsure = comment(9, state="review", oldText="was_here()", candidates=(Candidate("b.py", 4, 0.7, "is_here()"),))
-    text = render_view(["row"] * 20, [unsure], {})
+    text = render_view("a.py", ["row"] * 20, [unsure], {})
     assert text.index("Without their code") < text.index("was: was_here()")
     assert "was: was_here()" in text
     assert "may be at b.py:4" in text
@@ -35,7 +35,7 @@ def test_a_comment_that_may_be_in_another_file_says_where_and_what_it_was_about(
 
 def test_only_what_is_near_is_shown_when_asked() -> None:
     lines = [f"row {number}" for number in range(1, 51)]
-    text = render_view(lines, [comment(10), comment(40)], {}, whole=False)
+    text = render_view("a.py", lines, [comment(10), comment(40)], {}, whole=False)
     assert "row 13" in text
     assert "row 14" not in text
     assert text.count("⋮") == 1

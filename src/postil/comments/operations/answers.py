@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from postil.comments.model import ALL_TAGS, AiMeta, Candidate, Commit, Damage, Located, Reply, Revision, State, Status
 from postil.comments.sidecar.format import strip_tag
@@ -20,6 +21,8 @@ LONGEST_CODE = 20_000
 AROUND = 2
 """Lines on each side of a blank one that are told with it."""
 BLANK = "(the blank line)"
+LIKELY = 0.005
+"""How sure a place must be to be offered: what is less is shown as 0.00."""
 
 
 class CommentNow(Struct, frozen=True, omit_defaults=True):
@@ -149,6 +152,16 @@ def _list_around(each: Located) -> tuple[str, ...]:
 def list_old_code(each: CommentNow) -> list[str]:
     """Returns the code that a comment was tied to, or what stood around it where it was blank."""
     return [*each.oldAround] or [line for line in each.oldText.split("\n") if line.strip()]
+
+
+def leave_out_unlikely(each: CommentNow) -> CommentNow:
+    """Returns a comment without the places for its code that are hardly likely; the reason says how many these were."""
+    likely = tuple(option for option in each.candidates if option.confidence >= LIKELY)
+    left_out = len(each.candidates) - len(likely)
+    if not left_out:
+        return each
+    places = "a place" if left_out == 1 else f"{left_out} places"
+    return replace(each, candidates=likely, reason=f"{each.reason}; {places} less than {LIKELY:.1%} likely left out")
 
 
 def _shorten(code: str) -> str:

@@ -11,7 +11,15 @@ from msgspec.json import encode
 
 from postil.comments.clock import new_id, now
 from postil.comments.model import Candidate, Commit, Damage, Event, Reply, Status
-from postil.comments.operations.answers import CommentNow, comment_now, indent, show_line, show_row, warn_damaged
+from postil.comments.operations.answers import (
+    CommentNow,
+    comment_now,
+    indent,
+    leave_out_unlikely,
+    show_line,
+    show_row,
+    warn_damaged,
+)
 from postil.comments.operations.validation import (
     AnyState,
     AnyStatus,
@@ -131,7 +139,7 @@ class Shown(Answer, frozen=True, omit_defaults=True):
             f"{now_.tag or 'COMMENT'} {now_.id} ({now_.status}{by})",
             f"{now_.path}:{now_.lines}  {now_.anchor}" + (f"  ({now_.origin})" if now_.origin else ""),
             f"{now_.author}, {told(now_.created)}"
-            + (f", edited {told(now_.updated)}" if now_.updated != now_.created else "")
+            + (f", changed {told(now_.updated)}" if _is_changed(now_) else "")
             + (f", copy of {self.copyOf}" if self.copyOf else ""),
             "",
             now_.said,
@@ -145,10 +153,12 @@ class Shown(Answer, frozen=True, omit_defaults=True):
                 f"by {self.commit.id[:12]} {self.commit.subject} ({self.commit.author}, {told(self.commit.date)})"
             )
         old = [*now_.oldAround] or (now_.oldText.split("\n") if now_.oldText else [])
-        if old and now_.state != "exact":
+        if old and now_.state != "exact" and not (self.code and now_.oldText == self.code):
             lines += ["", "was:", *(f"  - {line}" for line in old[:20])]
         if self.code:
             lines += ["", "now:", *(f"  + {line}" for line in self.code.split("\n")[:20])]
+        if now_.candidates:
+            lines += ["", "may be at:"]
         for rank, option in enumerate(now_.candidates, 1):
             lines.append(f"  {rank}. {option.path}:{option.line} ({option.confidence:.2f}) {option.text.strip()[:100]}")
         for other in self.copies:
@@ -162,6 +172,12 @@ class Shown(Answer, frozen=True, omit_defaults=True):
             where = f"{event.path or now_.filePath}:{event.line}"
             lines.append(f"  {event.at}  left {where} ({event.state}, {event.reason})")
         return "\n".join(lines)
+
+
+def _is_changed(each: CommentNow) -> bool:
+    """Whether more was done to a comment than to answer and close it, which is shown where it stands."""
+    told = (each.created, *(reply.created for reply in each.replies), each.resolvedAt if each.status != "open" else "")
+    return each.updated not in told
 
 
 class Replied(Answer, frozen=True):
@@ -294,7 +310,7 @@ class CommentsById:
         from postil.comments.storage.move_journal import list_moves
 
         each = self._context.find(commentId)
-        now_ = self._context.explain(each)
+        now_ = leave_out_unlikely(self._context.explain(each))
         moves = list_moves(each.comment, each.marker)
         sidecar = self._store.read(RelativePath(each.filePath))
         repeated = sidecar.raw_comment(each.comment.id).get("x-copy-of") if sidecar.comment(each.comment.id) else None
@@ -354,10 +370,11 @@ class CommentsById:
 
         def change(sidecar: Sidecar) -> Settled:
             comment = find_comment(sidecar, commentId)
-            values: JsonObject = {"status": status, "updated": now()}
+            moment = now()
+            values: JsonObject = {"status": status, "updated": moment}
             gone: tuple[str, ...] = ("resolvedBy", "resolvedAt")
             if status != "open":
-                values |= {"resolvedBy": author, "resolvedAt": now()}
+                values |= {"resolvedBy": author, "resolvedAt": moment}
                 gone = ()
             sidecar.change(comment.id, values, gone)
             return Settled(comment.id, sidecar.path, status)

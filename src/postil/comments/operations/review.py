@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import innermost, symbols
 from postil.comments.model import Candidate
-from postil.comments.operations.answers import CommentNow, list_old_code, show_line
+from postil.comments.operations.answers import CommentNow, leave_out_unlikely, list_old_code, show_line
 from postil.comments.operations.by_id import LISTED, CommentsById
 from postil.comments.operations.contract import ContractTools
 from postil.comments.operations.validation import Limit, Where
@@ -36,8 +36,6 @@ STALE = "stale = 1"
 AT_ONCE = 50
 MOST_SHOWN = 200
 LONGEST_SHOWN = 120
-LIKELY = 0.005
-"""How sure a place must be to be offered: what is less is shown as 0.00."""
 
 
 class Orphaned(Answer, frozen=True, omit_defaults=True):
@@ -135,12 +133,8 @@ class ReviewTools:
     def _add_surroundings(self, each: CommentNow) -> CommentNow:
         """Returns a comment whose candidates can be told apart: each with the lines around it, and what it is in."""
         options: list[Candidate] = []
-        likely = [option for option in each.candidates if option.confidence >= LIKELY]
-        left_out = len(each.candidates) - len(likely)
-        if left_out:
-            places = "a place" if left_out == 1 else f"{left_out} places"
-            each = replace(each, reason=f"{each.reason}; {places} less than {LIKELY:.1%} likely left out")
-        for option in likely:
+        each = leave_out_unlikely(each)
+        for option in each.candidates:
             source = self._context.tree.source_or_none(RelativePath(option.path))
             lines = source.lines if source else ()
             symbol = innermost(symbols(source.text, language_of(option.path)), option.line) if source else None

@@ -129,10 +129,9 @@ class ViewTools:
                 advice=f"Name one file; `postil comments list {path}` lists the comments of a folder",
                 path="file",
             )
-        there = [each for each in context.overview.file(path) if each.place.path == path or not source]
         found = [
             comment_now(each)
-            for each in (*there, *self._list_likely(path))
+            for each in (*context.overview.file(path), *self._list_likely(path))
             if resolved or each.comment.status == "open"
         ]
         found.sort(key=lambda each: (each.line, each.created, each.id))
@@ -147,12 +146,12 @@ class ViewTools:
             removed = changed.removed if changed else {}
         code: Sequence[str] = source.lines if source else ()
         short = context.short_names()
-        text = render_view(code, found, short, added=added, removed=removed, whole=not (diff or near))
+        text = render_view(path, code, found, short, added=added, removed=removed, whole=not (diff or near))
         if not text:
             text = f"{path} has no open comments" + (f", and nothing changed in it since {diff}." if diff else ".")
         brief = ""
         if not (diff or near) and found and len(text) > LARGEST:
-            brief = render_view(code, found, short, whole=False)
+            brief = render_view(path, code, found, short, whole=False)
         return Viewed(path, tuple(found), text, brief)
 
     def _list_likely(self, path: str) -> list[Located]:

@@ -15,6 +15,7 @@ WIDEST = 400
 
 
 def render_view(
+    path: str,
     lines: Sequence[str],
     comments: Sequence[CommentNow],
     short: Mapping[str, str],
@@ -23,7 +24,7 @@ def render_view(
     removed: Mapping[int, Sequence[str]] | None = None,
     whole: bool = True,
 ) -> str:
-    """Returns the code with each comment below its last line, and comments without a place at the end.
+    """Returns a file's code with each comment below its last line, and comments without a place in it at the end.
 
     With `added` (and `removed`, by the line that they stood before) it is a diff. Not `whole`: only what is near
     comments and changes.
@@ -32,8 +33,8 @@ def render_view(
     lost: list[CommentNow] = []
     left: list[CommentNow] = []
     for each in comments:
-        if each.movedTo and not lines and each.state != "orphaned":
-            left.append(each)  # the file went, and its code to another one
+        if each.path != path and each.state != "orphaned" and not each.has_left:
+            left.append(each)
         elif each.state == "orphaned" or each.has_left or not 1 <= each.line <= len(lines):
             lost.append(each)
         else:
