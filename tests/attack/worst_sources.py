@@ -37,7 +37,12 @@ a 1 " ' `  ''' /* // <!-- <![CDATA[ <<E <<~E ${ #{ $( $(( %{ {{ <a <a> </a> \ (}
 <?php ?> => < > << >> & ; : , . - * ``` ~~~ | |a| [a]: ![ ]( &a a( a< a[ a{ if for case 0x 1e %w( <<-'E' begin do end
 a: a= ? --- === $ $a @a template< a<; a::< ! ~
 """
-KNOWN = [*([each] for each in r"<!-- \ a< template< 0x --- /* ~ a<; # // a: + <a".split()), ["$", "?>"]]  # noqa: SIM905
+KNOWN = [
+    *([each] for each in r"<!-- \ a< template< 0x --- /* ~ a<; # // a: + <a".split()),  # noqa: SIM905
+    ["$", "?>"], ["break", "and", "END"], ["---", "$", "?", "<a>", "a="], ["function a() {"], ["class a {"],
+]  # fmt: skip
+INSIDE, LEVELS = "inside", 40
+"""Between words that stand on so many rows, what they open inside each other, before empty rows to the end."""
 LINE = 4000
 """Characters after which a text has a new line, whatever is between its words: one long line is no code."""
 
@@ -52,6 +57,8 @@ def list_words(language: str) -> list[str]:
 
 
 def repeat(words: list[str], between: str, size: int) -> str:
+    if between == INSIDE:
+        return ((" ".join(words) + "\n") * LEVELS).ljust(size, "\n")[:size]
     unit = between.join(words) + between
     if "\n" not in between:
         unit = unit * (LINE // len(unit)) + "\n"
@@ -108,7 +115,7 @@ def load(language: str) -> None:
 def search(language: str, seconds: float, size: int, chance: random.Random) -> list[tuple[list[str], str]]:
     """The dearest texts of a size, as words and what is between them."""
     words, until = list_words(language), time.monotonic() + seconds
-    todo = [(each, between) for each in [*KNOWN, *([word] for word in words)] for between in ("\n", " ")]
+    todo = [(each, between) for each in [*KNOWN, *([word] for word in words)] for between in ("\n", " ", INSIDE)]
     chance.shuffle(todo)
     best: list[tuple[float, list[str], str]] = []
     while time.monotonic() < until:
@@ -122,7 +129,7 @@ def search(language: str, seconds: float, size: int, chance: random.Random) -> l
                 some.insert(chance.randrange(len(some)), chance.choice(words))
         else:
             some = [chance.choice(words) for _ in range(chance.randint(1, 5))]
-            between = chance.choice(["\n", " ", ""])
+            between = chance.choice(["\n", " ", "", INSIDE])
         spent, grown = measure(repeat(some, between, size), language)
         best = sorted([*best, (spent / LONGEST + grown / LARGEST, some, between)], reverse=True)[:12]
     return [(some, between) for _, some, between in best[:4]]
@@ -144,7 +151,7 @@ def main() -> int:
         load(language)
         chance = random.Random(f"{given.seed} {language}")
         found = [each for size in SIZES[2:5] for each in search(language, given.seconds / 3, size, chance)]
-        texts = [*found, *(([*some], between) for some in KNOWN for between in ("\n", " "))]
+        texts = [*found, *(([*some], between) for some in KNOWN for between in ("\n", " ", INSIDE))]
         row: list[str] = []
         for size in SIZES:
             taken = [(*measure_again(repeat(some, between, size), language), some) for some, between in texts]

@@ -238,7 +238,7 @@ def test_this_process_says_how_large_it_is() -> None:
 
 
 def test_what_the_tree_took_is_missing_for_what_is_read_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([1.0, 1.012, 2.0, 2.02, 3.0, 3.03])
+    clock = iter([0.0, 0.003, 1.0, 1.009, 2.0, 2.02, 3.0, 3.03])
     monkeypatch.setattr(languages, "_try_parse", lambda data, language, seconds: seconds)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     monkeypatch.setattr(languages.time, "thread_time", lambda: next(clock))
     monkeypatch.setattr(languages.time, "monotonic", lambda: 0.0)

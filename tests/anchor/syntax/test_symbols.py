@@ -1,10 +1,22 @@
 """The symbol a line belongs to, in every language with a grammar, and how people are told of it."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from postil.anchor.model import Span
 from postil.anchor.syntax import languages
 from postil.anchor.syntax.languages import LANGUAGES
-from postil.anchor.syntax.symbols import MOST_CONTAINERS, problem_at, symbol_at, symbols, syntax_problems
+from postil.anchor.syntax.symbols import (
+    MOST_CONTAINERS,
+    Symbol,
+    innermost,
+    owners,
+    problem_at,
+    symbol_at,
+    symbols,
+    syntax_problems,
+)
 
 AUTH = """export class AuthService {
   // checks it
@@ -123,3 +135,11 @@ def test_definitions_are_told_apart_to_a_depth() -> None:
     found = symbols(text + "</a>\n" * 200, "html")
     assert len(found) == MOST_CONTAINERS + 1
     assert len(found[-1].containers) == MOST_CONTAINERS
+
+
+@given(st.lists(st.tuples(st.integers(1, 12), st.integers(0, 12))))
+def test_the_owner_of_each_line_is_the_innermost_that_covers_it(spans: list[tuple[int, int]]) -> None:
+    found = [Symbol(str(number), "class", Span(start, start + more)) for number, (start, more) in enumerate(spans)]
+    found.sort(key=lambda symbol: (symbol.span.start, -symbol.span.last))
+    assert owners(found, 15)[1:] == [innermost(found, line) for line in range(1, 16)]
+    assert owners(found, 15)[0] is None

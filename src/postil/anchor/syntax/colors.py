@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from functools import cache, partial
 from importlib import import_module
 from importlib.resources import files
+from math import inf
 from typing import TYPE_CHECKING, TypeAlias
 
 from postil.anchor.syntax.languages import _GRAMMARS as GRAMMARS  # pyright: ignore[reportPrivateUsage]
@@ -23,7 +24,11 @@ Color: TypeAlias = tuple[int, int, str]
 MOST_CHARACTERS = 400_000
 """Of a text that is coloured; a longer one is shown plain."""
 LONGEST_ROW = 1_000
-MOST_MATCHES = 20_000
+PART = 2048
+"""Characters of the rows that are asked for at once, but by a worker: nothing stops a query, and of `a a a` every other
+character is found."""
+LOOK_EVERY = 16
+"""Things painted after which this process looks at its CPU time."""
 
 KINDS = {
     "keyword": "k", "include": "k", "conditional": "k", "repeat": "k", "exception": "k", "storageclass": "k",
@@ -85,25 +90,41 @@ def _color_runs(
     query: Query, root: Node, lines: list[str], wanted: list[int], until: float
 ) -> dict[int, tuple[Color, ...]] | None:
     painted: dict[int, list[str]] = {}
-    for first, last in _find_runs(wanted):
-        matches = run_query(query, root, partial(_match_rows, root, first, last), until, MOST_MATCHES)
-        if matches is None or is_over(until):
+    shown = [row for row in wanted if row < len(lines) and len(lines[row]) <= LONGEST_ROW]
+    for first, last in _find_runs(shown, lines, PART if until != inf else inf):
+        most = sum(map(len, lines[first : last + 1])) // 2
+        matches = run_query(query, root, partial(_match_rows, root, first, last), until, most)
+        if matches is None:
             return None
-        strokes: list[tuple[int, int, tuple[int, int], tuple[int, int], str]] = []
-        for pattern, captures in matches:
-            for name, nodes in captures.items():
-                kind = KINDS.get(name.partition(".")[0])
-                if kind is None:
-                    continue
-                strokes += [
-                    (node.start_byte - node.end_byte, pattern, node.start_point, node.end_point, kind) for node in nodes
-                ]
+        strokes = _list_strokes(matches, until)
         # The widest first, so that what is inside is painted over it; of the same text the later pattern is nearer.
-        for _, _, start, end, kind in sorted(strokes):
+        for number, (_, _, start, end, kind) in enumerate(sorted(strokes)):
+            if number % LOOK_EVERY == 0 and is_over(until):
+                return None
             for row in range(max(start[0], first), min(end[0], last) + 1):
                 _paint(painted, lines, row, start, end, kind)
+        if is_over(until):
+            return None
     kept = {row: _join(letters) for row, letters in painted.items()}
     return {row: colors for row, colors in kept.items() if colors}
+
+
+def _list_strokes(
+    matches: list[tuple[int, dict[str, list[Node]]]], until: float
+) -> list[tuple[int, int, tuple[int, int], tuple[int, int], str]]:
+    """Returns the width, the pattern, the ends and the kind of what was found: not all, where the time is over."""
+    strokes: list[tuple[int, int, tuple[int, int], tuple[int, int], str]] = []
+    for number, (pattern, captures) in enumerate(matches):
+        if number % LOOK_EVERY == 0 and is_over(until):
+            break
+        for name, nodes in captures.items():
+            kind = KINDS.get(name.partition(".")[0])
+            if kind is None:
+                continue
+            strokes += [
+                (node.start_byte - node.end_byte, pattern, node.start_point, node.end_point, kind) for node in nodes
+            ]
+    return strokes
 
 
 def _match_rows(root: Node, first: int, last: int, cursor: QueryCursor) -> list[tuple[int, dict[str, list[Node]]]]:
@@ -146,12 +167,16 @@ def _join(letters: list[str]) -> tuple[Color, ...]:
     return tuple(found)
 
 
-def _find_runs(rows: list[int]) -> list[tuple[int, int]]:
-    """Returns the first and last of every run; small gaps are closed."""
+def _find_runs(rows: list[int], lines: list[str], most: float) -> list[tuple[int, int]]:
+    """Returns the first and last of every run, of at most so many characters; small gaps are closed."""
     runs: list[tuple[int, int]] = []
+    size = 0
     for row in rows:
         if runs and row - runs[-1][1] <= 8:
-            runs[-1] = runs[-1][0], row
-        else:
-            runs.append((row, row))
+            size += sum(map(len, lines[runs[-1][1] + 1 : row + 1]))
+            if size <= most:
+                runs[-1] = runs[-1][0], row
+                continue
+        runs.append((row, row))
+        size = len(lines[row])
     return runs

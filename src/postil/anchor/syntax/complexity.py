@@ -55,7 +55,7 @@ def _count_branches(parsed: Parsed, text: str, language: str, functions: list[Sy
         owners: dict[int, int] = {}
         for index, function in enumerate(functions):  # inner functions come later and take their rows over
             owners.update(dict.fromkeys(range(function.span.start - 1, function.span.last), index))
-            if index % LOOK_EVERY == 0 and is_over(until):
+            if is_over(until):
                 return None
         root = parsed.tree.root_node
         nodes = run_query(query, root, partial(_find_branches, root), until)

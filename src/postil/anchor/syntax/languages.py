@@ -220,6 +220,7 @@ def parse(text: str, language: str | None) -> Parsed | None:
 @lru_cache(2)
 def parse_kept(text: str, language: str | None) -> Parsed | None:
     """The same, kept whatever its size."""
+    begun = time.thread_time()
     if language is None or not is_code(text, language):
         return None
     data = text.encode("utf-8", "surrogatepass")
@@ -228,8 +229,9 @@ def parse_kept(text: str, language: str | None) -> Parsed | None:
         return Parsed(tree, inf) if tree else None
     if len(data) > HERE or _has_open_angles(text) or _has_backslashes_alone(text):
         return None
+    looked = time.thread_time() - begun
     grammar(language)  # loading it is no fault of the text
-    begun = time.thread_time()
+    begun = time.thread_time() - looked
     tree = _try_parse(data, language, min(QUICK_PARSE, QUICK_START + QUICK_BYTE * len(data)))
     return Parsed(tree, QUICK - (time.thread_time() - begun)) if tree else None
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, lru_cache, partial
+from heapq import heappop, heappush
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -104,12 +105,18 @@ def innermost(found: Sequence[Symbol], line: int) -> Symbol | None:
 def owners(found: Sequence[Symbol], lines: int) -> list[Symbol | None]:
     """The innermost symbol of each line, by its number; there is no line 0."""
     owner: list[Symbol | None] = [None] * (lines + 1)
-    for symbol in found:
-        last = symbol.span.last
-        for line in range(symbol.span.start, min(last, lines) + 1):
-            outer = owner[line]
-            if outer is None or last <= outer.span.last:
-                owner[line] = symbol
+    # Those that began, the first to end on top, and of two that end together the later: forty that lie inside each
+    # other are not looked at for each of their lines.
+    begun: list[tuple[int, int]] = []
+    starts, number = [*(symbol.span.start for symbol in found), inf], 0
+    for line in range(1, lines + 1):
+        while starts[number] <= line:
+            heappush(begun, (found[number].span.last, -number))
+            number += 1
+        while begun and begun[0][0] < line:
+            heappop(begun)
+        if begun:
+            owner[line] = found[-begun[0][1]]
     return owner
 
 
