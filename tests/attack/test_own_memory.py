@@ -6,7 +6,10 @@ import json
 import re
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -152,6 +155,58 @@ def test_objects_configs_and_sidecars_that_claim_giants_do_not_make_it_grow(tmp_
         server.call("workspace_status")
         server.call("workspace_diff")
         server.call("git_mile_list")
+
+
+@needs_proc
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("resources/read", {"uri": "comment://workspace/a.txt.comments"}),
+        ("search_comments", {"query": "word"}),
+        ("workspace_diff", {"files": ["many.txt"]}),
+        ("workspace_file", {"file": "one.txt"}),
+    ],
+)
+def test_many_who_read_the_same_large_thing_at_once_take_little_more_than_one(
+    tmp_path: Path, method: str, params: dict[str, object]
+) -> None:
+    """Twenty readings of 14 MB took 270 to 1,200 MB."""
+    root = new_repository(tmp_path / "r", a__txt="one\n")
+    (root / "many.txt").write_text(f"{'y' * 99}\n" * 140_000)
+    (root / "one.txt").write_text("z" * 14_000_000)
+    git(root, "add", "-A")
+    with serve(tmp_path, root) as server:
+        greet(server)
+        Watched(server).ask(remark("a.txt"), "a.txt")
+    kept = root / "a.txt.comments"
+    held = json.loads(kept.read_text())
+    held["comments"][0]["text"] = "word " * 2_800_000
+    kept.write_text(json.dumps(held))
+    with serve(tmp_path, root, "--http", "127.0.0.1:0", "--toolset", "extra") as server:
+        assert server.stderr is not None
+        where = re.search(r"serving (\S+)", server.stderr.readline().decode())
+        token = re.search(r"token (\S+)", server.stderr.readline().decode())
+        assert where is not None
+        assert token is not None
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token[1]}"}
+
+        def ask(number: int) -> bool:
+            asked = urllib.request.Request(where[1], call(str(number), method, params), headers)
+            try:
+                with urllib.request.urlopen(asked, timeout=200) as answer:
+                    start: bytes = answer.read(200)
+                    while answer.read(1 << 20):
+                        pass
+                    return b'"result"' in start
+            except urllib.error.HTTPError as refused:
+                with refused:
+                    return refused.code == 503 and ask(number)  # this machine reads more slowly than is answered
+
+        assert ask(0)
+        before = read_peak(server.pid)
+        with ThreadPoolExecutor(20) as clients:
+            assert all(clients.map(ask, range(1, 21)))
+        assert read_peak(server.pid) - before <= MOST_GROWTH
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems bound a process's memory otherwise, or not")

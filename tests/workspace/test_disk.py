@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from postil.core import limits
+from postil.workspace import disk
 from postil.workspace.disk import find_git_roots, open_regular, read_named, read_regular, read_whole
 
 
@@ -80,6 +82,10 @@ def test_a_link_that_leads_nowhere_is_an_entry_too(tmp_path: Path) -> None:
 
 def test_the_search_ends_at_the_root_of_the_file_system() -> None:
     assert list(find_git_roots("/")) in ([], ["/"])
+
+
+def test_what_is_large_is_said_as_in_the_table() -> None:
+    assert disk.LARGE == limits.LARGE
 
 
 def test_it_imports_next_to_nothing() -> None:

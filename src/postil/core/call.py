@@ -179,3 +179,21 @@ def current() -> Call:
 def enter(call: Call) -> None:
     """Make this the call in progress, for the rest of the present context."""
     _current.set(call)
+
+
+_holder: ContextVar[Callable[[int, bool], None] | None] = ContextVar("postil_holder", default=None)
+
+
+def hold(size: int, *, grows: bool = False) -> None:
+    """Say that the call in progress is about to hold something large, or something that grows, who knows how far.
+
+    Where many do, a call that reads waits for its turn, and begins again.
+    """
+    holder = _holder.get()
+    if holder is not None:
+        holder(size, grows)
+
+
+def hold_by(holder: Callable[[int, bool], None]) -> None:
+    """Let somebody hear what the call holds, for the rest of the present context."""
+    _holder.set(holder)

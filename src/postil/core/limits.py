@@ -25,6 +25,10 @@ ANSWERS: Final = 128 * MIB
 """Large answers that clients have still to read."""
 ANSWERS_OF_ONE: Final = 32 * MIB
 """The same, of one caller."""
+AT_WORK: Final = 16 * MIB
+"""Large files, outputs of git and comments that calls which read are made of at once; others wait for their turn."""
+LARGE: Final = 256 * KIB
+"""What is large: smaller things are held without asking for room."""
 WEBHOOK: Final = 2 * MIB
 """The body of a delivery."""
 WEBHOOKS: Final = 16 * MIB

@@ -13,6 +13,8 @@ import stat
 from collections.abc import Iterator
 from io import BufferedReader
 
+LARGE = 256 * 1024
+"""As `limits.LARGE`, which would have to be imported."""
 _OWN = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 
@@ -68,7 +70,12 @@ def read_regular(path: str, largest: int) -> bytes | None:
 
 
 def _read(file: BufferedReader, path: str, largest: int) -> bytes:
-    if os.fstat(file.fileno()).st_size <= largest:
+    size = os.fstat(file.fileno()).st_size
+    if size > LARGE:
+        from postil.core import call  # a fast command reads nothing large
+
+        call.hold(size)
+    if size <= largest:
         content = file.read(largest + 1)  # it may grow meanwhile, and a pipe says no size
         if len(content) <= largest:
             return content

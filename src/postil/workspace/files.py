@@ -40,6 +40,8 @@ def read_file(root: str, inside: RelativePath, limit: int = LARGEST_FILE) -> byt
         size = os.fstat(file).st_size
         if size > limit:
             raise FileTooLarge(inside, size, limit)
+        if size > limits.LARGE:
+            call.hold(size)
         chunks: list[bytes] = []
         left = limit + 1
         while left > 0 and (chunk := os.read(file, min(left, 1 << 20))):

@@ -71,7 +71,9 @@ def _exchange(
     """Write and read until both outputs end, whichever the program wants first."""
     sink, out, err = ours
     left = memoryview(input)
-    read: dict[int, list[bytes]] = {out: [], err: []}
+    uncounted = 0
+    # As one block each: many pieces of a large output would stay in this thread's heap.
+    read = {out: bytearray(), err: bytearray()}
     waiting = set(read)
     poll = select.poll()
     for source in waiting:
@@ -98,14 +100,20 @@ def _exchange(
                     os.close(sink)
                     ours.remove(sink)
             elif chunk := os.read(descriptor, _CHUNK):
-                read[descriptor].append(chunk)
+                read[descriptor] += chunk
                 largest -= len(chunk)
                 if largest < 0:
                     raise TooMuchOutput
+                uncounted += len(chunk)
+                if uncounted > limits.LARGE:
+                    from postil.core import call  # most say little
+
+                    call.hold(uncounted, grows=True)
+                    uncounted = 0
             else:
                 poll.unregister(descriptor)
                 waiting.discard(descriptor)
-    return b"".join(read[out]), b"".join(read[err])
+    return bytes(read.pop(out)), bytes(read.pop(err))
 
 
 def _written(sink: int, left: memoryview) -> int:

@@ -27,6 +27,7 @@ from postil.comments.search.text_file import COMMENTS, REPLIES, Hits, Kind, Text
 from postil.comments.search.text_file import TABLES as TEXT_TABLES
 from postil.comments.sidecar.format import format_time, parse_time
 from postil.comments.source_tree import SourceTree
+from postil.core import call, limits
 from postil.workspace.disk import open_regular
 
 T = TypeVar("T")
@@ -171,7 +172,7 @@ class Index:
     def rows(self, where: str, values: Sequence[object] = ()) -> list[Located]:
         """Returns the comments for which a condition holds, by file. The condition is ours, its values the caller's."""
         sentence = f"{_BODIES} WHERE ({where}) AND {SHOWN} ORDER BY path, place"
-        return self._mend(lambda: [self.decode(body) for (body,) in self._select(sentence, values)])
+        return self._mend(lambda: [self.decode(body) for (body,) in self._select_bodies(sentence, values)])
 
     def stream(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Located]:
         """Yields the comments for which a condition holds, a page at a time: memory need not hold them all."""
@@ -189,7 +190,7 @@ class Index:
                 return
 
     def _read_page(self, sentence: str, values: Sequence[object]) -> list[tuple[str, int, Located]]:
-        return [(path, place, self.decode(body)) for path, place, body in self._select(sentence, values)]
+        return [(path, place, self.decode(body)) for path, place, body in self._select_bodies(sentence, values)]
 
     def digest(self, where: str, values: Sequence[object] = ()) -> bytes:
         """Returns what changes whenever one of the comments for which a condition holds does."""
@@ -272,8 +273,9 @@ class Index:
 
     def _bodies(self, numbers: Sequence[int]) -> list[Located]:
         with self.using() as db:
-            rows = [db.execute("SELECT body FROM body WHERE seq = ?", (number,)).fetchone() for number in numbers]
-        return [self.decode(row[0]) for row in rows if row]
+            found = (db.execute("SELECT body FROM body WHERE seq = ?", (number,)).fetchone() for number in numbers)
+            rows = list(hold_bodies(row for row in found if row))
+        return [self.decode(row[0]) for row in rows]
 
     def search(self, pattern: Pattern, kind: Kind = COMMENTS) -> Hits:
         """Returns the comments whose text matches, or the replies."""
@@ -307,6 +309,10 @@ class Index:
     def _select(self, sentence: str, values: Sequence[object]) -> list[Any]:
         with self.using() as db:
             return db.execute(sentence, tuple(values)).fetchall()
+
+    def _select_bodies(self, sentence: str, values: Sequence[object]) -> list[Any]:
+        with self.using() as db:
+            return list(hold_bodies(db.execute(sentence, tuple(values))))
 
     @contextmanager
     def using(self) -> Generator[sqlite3.Connection]:
@@ -367,6 +373,17 @@ class Index:
             db.close()
             raise
         return db
+
+
+def hold_bodies(rows: Iterable[T]) -> Iterator[T]:
+    """Yields rows whose last column is a comment's body; the call in progress says what it holds of them."""
+    size = 0
+    for row in rows:
+        size += len(row[-1])  # type: ignore[index]
+        if size > limits.LARGE:
+            call.hold(size, grows=True)
+            size = 0
+        yield row
 
 
 def _is_cut_off(path: str) -> bool:

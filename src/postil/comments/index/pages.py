@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from postil.comments.index.cache import SHOWN, Index
+from postil.comments.index.cache import SHOWN, Index, hold_bodies
 from postil.comments.model import Located
 
 
@@ -22,7 +22,7 @@ def read_page(
     found: list[Located] = []
     size = 0
     with index.using() as db:
-        for path, place, body in db.execute(sentence, (*values, *after)):
+        for path, place, body in hold_bodies(db.execute(sentence, (*values, *after))):
             size += len(body)
             if found and (len(found) == most or size > most_bytes):
                 return found, after

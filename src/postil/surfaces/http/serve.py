@@ -20,6 +20,7 @@ from postil.surfaces.http.hosts import LOOPBACK, Hosts, check_hosts, is_loopback
 from postil.surfaces.http.metrics import Metrics
 from postil.surfaces.http.workspaces import Room, Workspaces
 from postil.surfaces.setup.clients import http_snippets
+from postil.wire.runtime.room import return_large_blocks
 from postil.wire.server import Hooks, Server
 
 if TYPE_CHECKING:
@@ -361,6 +362,7 @@ def serve(
             log=log,
             workspaces=workspaces,
         )
+        return_large_blocks()
         running = HttpServer(app, **(tls or {}))
         ending = asyncio.create_task(_end_when_idle(app, running, idle)) if idle else None
         await running.serve(sockets=[listener])

@@ -57,4 +57,7 @@ async def run_for_person(
     work = Work("direct", request, FIRST, entry.name, given, lambda _, __, value: value, entry)
     call = PageCall(Runner(server, watches, Connection(caller, peer)), work, caller)
     core_call.enter(call)
-    return await run_operation(call)
+    try:
+        return await run_operation(call)
+    finally:
+        call.stay.leave()

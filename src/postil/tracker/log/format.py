@@ -19,7 +19,7 @@ from typing import IO
 
 import msgspec
 
-from postil.core import limits
+from postil.core import call, limits
 from postil.core.failure import StorageFailed
 from postil.workspace.git import git_dialogue, try_git
 
@@ -131,6 +131,8 @@ class Objects:
         size = int(head[2])
         if size > limits.LOG_OBJECT:
             raise _end(LogRefused(oid, f"it has {size} bytes, and at most {limits.LOG_OBJECT} are read"))
+        if size > limits.LARGE:
+            call.hold(size)
         content = self._answered.read(size)
         if len(content) != size or not self._answered.read(1):
             raise _end(LogDamaged(oid, "git could not read it"))

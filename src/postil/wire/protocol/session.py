@@ -167,20 +167,24 @@ class Session:
 
     def answer(self, work: Work, value: object) -> Reply | None:
         """Returns the answer to a request whose work gave this value; None while its batch waits for others."""
-        return self._end(work, self._reply(work.request, work.era, work.shape(self.profile, work, value)))
+        return self.end(work, self._reply(work.request, work.era, work.shape(self.profile, work, value)))
+
+    def make_reply(self, work: Work, value: object) -> Reply:
+        """Returns what answers a request whose work gave this value. Changes nothing: a thread may make a large one."""
+        return self._reply(work.request, work.era, work.shape(self.profile, work, value))
 
     def fail(self, work: Work, failure: Failure) -> Reply | None:
         """Returns the answer to a request whose work failed: an error object, or the result of a tool."""
         if work.kind in ("tool", "task"):
             if work.era.structured and not isinstance(failure, ProtocolFailure) and not is_temporary(failure):
-                return self._end(work, self._reply(work.request, work.era, self.describe_failure(failure)))
+                return self.end(work, self._reply(work.request, work.era, self.describe_failure(failure)))
             self._say_tools(failure)
         elif isinstance(failure, ResourceNotFound) and work.kind in ("resource", "subscribe"):
             failure = ProtocolFailure(work.era.unknown_resource, failure.message, **failure.data)
         message, data = failure.message, failure.details()
         if work.kind == "direct":
             message, data = _direct_methods().describe(failure)
-        return self._end(work, refuse(work.request.id, failure.code, message, data))
+        return self.end(work, refuse(work.request.id, failure.code, message, data))
 
     def describe_failure(self, failure: Failure) -> dict[str, Any]:
         """Returns a failure as the result of a tool."""
@@ -193,7 +197,7 @@ class Session:
 
     def give_up(self, work: Work) -> Reply | None:
         """End a request without an answer. Returns the answer of its batch where that waited for this one alone."""
-        return self._end(work, None)
+        return self.end(work, None)
 
     def require_input(self, work: Work, questions: Mapping[str, Question]) -> Reply | None:
         """Returns the answer that asks for input, with the answers so far sealed into it."""
@@ -206,9 +210,10 @@ class Session:
             "requestState": request_state.seal(work.answers, self._binding(work), self.profile.secret()),
             "_meta": {stateless.SERVER_INFO: self.profile.info},
         }
-        return self._end(work, Reply(jsonrpc.encode_reply(work.request.id, result)))
+        return self.end(work, Reply(jsonrpc.encode_reply(work.request.id, result)))
 
-    def _end(self, work: Work, reply: Reply | None) -> Reply | None:
+    def end(self, work: Work, reply: Reply | None) -> Reply | None:
+        """End a request that this answers. Returns what is sent now: the answer, or its whole batch's."""
         del self.in_flight[work.request.id]
         if work.cancelled:
             reply = None

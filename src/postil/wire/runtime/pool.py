@@ -17,6 +17,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
+from postil.wire.runtime.room import Room
+
 MOST = 24
 """Operations at work at once."""
 OF_PRINCIPAL = 16
@@ -71,6 +73,7 @@ class Pool:
         self._most, self._of_principal, self._of_connection = most, of_principal, of_connection
         self._callers = RecentCallers(clock)
         self._executor = ThreadPoolExecutor(THREADS, thread_name_prefix="postil")
+        self.room = Room()
         self._lock = threading.Lock()
         self._clock = clock
         self._taken: dict[str, int] = {}

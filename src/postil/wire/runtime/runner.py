@@ -156,7 +156,11 @@ class Runner:
         work, session = call.work, self.session
         try:
             do, trace = _ways()[work.kind], self.server.hooks.trace
-            reply = session.answer(work, await (do(call) if trace is None else trace(call, do)))
+            value = await (do(call) if trace is None else trace(call, do))
+            if call.stay.size:  # what is made of it takes long, too
+                reply = session.end(work, await call.in_thread(session.make_reply, work, value))
+            else:
+                reply = session.answer(work, value)
         except InputRequired as needed:
             reply = session.require_input(work, needed.questions)
         except Failure as failure:
@@ -171,6 +175,9 @@ class Runner:
         except Exception as bug:  # noqa: BLE001 - the top of the surface: a bug is logged and the server goes on
             self.server.report(bug, work.request.method)
             reply = session.fail(work, ProtocolFailure(codes.INTERNAL_ERROR, "Internal error"))
+        finally:
+            if call.stay.size:
+                call.stay.leave()
         self._end(call, reply)
 
     def _end(self, call: WireCall, reply: Reply | None) -> None:

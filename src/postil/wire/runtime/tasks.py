@@ -161,6 +161,8 @@ class Tasks:
             else:
                 self._complete(call, session.describe_failure(fault))
             return None
+        finally:
+            call.stay.leave()
         if call.is_task.is_set():
             self._complete(call, work.shape(session.profile, work, value))
         return value

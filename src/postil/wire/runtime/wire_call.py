@@ -8,14 +8,18 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from postil.core.call import Call, Caller, Level, Question
+from postil.core.call import Call, Caller, Level, Question, hold_by
+from postil.core.catalogue import OperationEntry
 from postil.wire.protocol import notifications
 from postil.wire.protocol.eras import stateless
 from postil.wire.protocol.events import Work
+from postil.wire.runtime.room import OUTSIDE, NeedsRoom, Stay
 
 if TYPE_CHECKING:
     from postil.wire.runtime.runner import Runner
 
+READING = frozenset({"resource", "prompt", "completion"})
+"""Kinds of work that change nothing, whatever they ask for."""
 STATUS = ":status"
 """Told by a call whose failure has an HTTP status of its own."""
 
@@ -43,6 +47,8 @@ class Outlet(Protocol):
 class WireCall(Call):
     """One request at work."""
 
+    stay: Stay = OUTSIDE
+    """What it holds of large things."""
     _trace: Mapping[str, str] | None = None
 
     def __init__(self, runner: Runner, work: Work, out: Outlet, caller: Caller) -> None:
@@ -101,10 +107,28 @@ class WireCall(Call):
 
     async def in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run something that blocks in the bounded pool, with this call as the call in progress."""
-        runner = self.runner
-        return await runner.server.pool.run(runner.share, contextvars.copy_context().run, function, *arguments)
+        share, pool = self.runner.share, self.runner.server.pool
+        if not _begins_again(self.work):
+            return await pool.run(share, contextvars.copy_context().run, function, *arguments)
+        if self.stay is OUTSIDE:
+            self.stay = Stay(pool.room, self.caller.principal)
+        while True:
+            context = contextvars.copy_context()
+            context.run(hold_by, self.stay.hold)
+            try:
+                return await pool.run(share, context.run, self.stay.work, function, *arguments)
+            except NeedsRoom as needed:
+                size = needed.size
+                needed.__traceback__ = None  # its frames and the call hold each other, until the collector comes
+            await self.stay.move(size)
 
     def waiting(self) -> AbstractContextManager[None]:
         if threading.get_ident() == self.runner.thread:
             return super().waiting()
         return self.runner.server.pool.waiting(self.runner.share)
+
+
+def _begins_again(work: Work) -> bool:
+    """Whether a call may be begun twice: it has no effect."""
+    entry = work.entry
+    return entry.effect == "reads" if isinstance(entry, OperationEntry) else work.kind in READING

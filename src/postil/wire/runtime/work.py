@@ -189,7 +189,10 @@ async def read_resource(call: WireCall) -> Document:
         read = await cast("Coroutine[Any, Any, object]", reader(**variables))
     else:
         read = await call.in_thread(lambda: reader(**variables))
-    document = shapes.make_document(uri, entry.mime_type, read)
+    if call.stay.size:
+        document = await call.in_thread(shapes.make_document, uri, entry.mime_type, read)
+    else:
+        document = shapes.make_document(uri, entry.mime_type, read)
     if document.text is not None and len(document.text) > limits.DOCUMENT:
         raise Failure(
             f"The resource has {len(document.text)} characters; at most {limits.DOCUMENT} are sent",

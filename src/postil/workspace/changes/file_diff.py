@@ -25,6 +25,8 @@ _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
 LARGEST_TEXT = 512 * 1024
 """Bytes of a file whose code is coloured, and of one that git does not know yet."""
 LONGEST_LINE = 2_000
+MOST_BYTES = 4 * LONGEST_LINE + 8
+"""Bytes in which so many characters are for sure."""
 MOST_LINES = 2_000
 """Lines of one file's diff in one answer; `skip` begins further down."""
 
@@ -39,6 +41,9 @@ class DiffLine(Struct, frozen=True, omit_defaults=True):
     colors: tuple[tuple[int, int, str], ...] = ()
     words: tuple[tuple[int, int], ...] = ()
     """The pieces that are not in the line that it replaces, or that replaces it."""
+
+
+_UNREAD = DiffLine(" ", "")
 
 
 class Hunk(Struct, frozen=True):
@@ -81,7 +86,7 @@ def read_diffs(
     if known:
         names = dict.fromkeys(name for one in known for name in (one.old_file, one.file) if name)
         options = (*OPTIONS, "--raw", "-p", "-z", f"--unified={context}")
-        blocks = parse_patch(run_git(repository.root, "diff", *options, *compared.arguments, "--", *names))
+        blocks = parse_patch(run_git(repository.root, "diff", *options, *compared.arguments, "--", *names), skip)
     found: list[FileDiff] = []
     for one in files:
         hunks = _read_untracked(repository, one) if one.change == "untracked" else blocks.get(one.file, ())
@@ -90,8 +95,8 @@ def read_diffs(
     return found
 
 
-def parse_patch(printed: bytes) -> dict[str, tuple[Hunk, ...]]:
-    """Returns the hunks of `git diff --raw -p -z` by the new name of each file."""
+def parse_patch(printed: bytes, skip: int) -> dict[str, tuple[Hunk, ...]]:
+    """Returns the hunks of `git diff --raw -p -z` by the new name of each file; `_cut` leaves out what is not read."""
     at, names = 0, list[str]()
     while printed.startswith(b":", at):
         entry, _, rest = printed[at:].partition(b"\0")
@@ -103,7 +108,7 @@ def parse_patch(printed: bytes) -> dict[str, tuple[Hunk, ...]]:
         names += [name] * {b"T": 2, b"U": 0}.get(kind, 1)
         at += len(entry) + 1 + sum(len(piece) + 1 for piece in pieces)
     found: dict[str, list[Hunk]] = {}
-    for which, hunk in _parse_rows(printed[at:].removeprefix(b"\0").split(b"\n")):
+    for which, hunk in _parse_rows(_split_rows(printed, at + printed.startswith(b"\0", at)), skip):
         if 0 <= which < len(names):
             found.setdefault(names[which], []).append(hunk)
     return {name: tuple(hunks) for name, hunks in found.items()}
@@ -115,7 +120,7 @@ def parse_file(file: str, diff: str, skip: int) -> tuple[tuple[Hunk, ...], int, 
     The code is coloured by itself, without the text around it.
     """
     rows = diff.encode("utf-8", "surrogatepass").split(b"\n")
-    hunks, skipped, more = _cut((hunk for _, hunk in _parse_rows(rows)), skip)
+    hunks, skipped, more = _cut((hunk for _, hunk in _parse_rows(rows, skip)), skip)
     marked = tuple(map(_mark, hunks))
     language = language_of(file)
     if language is None:
@@ -138,23 +143,36 @@ def _color_alone(lines: Sequence[DiffLine], language: str) -> Colors:
     return color_rows("\n".join(line.text for line in lines), language, range(len(lines)))
 
 
-def _parse_rows(rows: Iterable[bytes]) -> Iterator[tuple[int, Hunk]]:
-    """Yields the hunks of a patch, each with the number of the file that it is of, from 0; -1 before any is named."""
-    which = -1
+def _split_rows(printed: bytes, at: int) -> Iterator[bytes]:
+    """Yields the rows from a place on, one at a time: all of them take several times what was printed."""
+    while (end := printed.find(b"\n", at)) >= 0:
+        yield printed[at:end]
+        at = end + 1
+    yield printed[at:]
+
+
+def _parse_rows(rows: Iterable[bytes], skip: int) -> Iterator[tuple[int, Hunk]]:
+    """Yields the hunks of a patch, each with the number of the file that it is of, from 0; -1 before any is named.
+
+    Of each file those lines are read that one answer has; for each of the others the same one stands.
+    """
+    which, read = -1, range(skip, skip + MOST_LINES)
     head, lines = "", list[DiffLine]()
-    old = new = old_left = new_left = 0
+    old = new = old_left = new_left = seen = 0
     for row in rows:
         if old_left > 0 or new_left > 0:
             sign = row[:1] or b" "
-            text = _text(row[1:])
+            is_read = seen in read
+            seen += sign in b"+- "
+            text = _text(row[1:MOST_BYTES]) if is_read else ""
             if sign == b"+":
-                lines.append(DiffLine("+", text, new=new))
+                lines.append(DiffLine("+", text, new=new) if is_read else _UNREAD)
                 new, new_left = new + 1, new_left - 1
             elif sign == b"-":
-                lines.append(DiffLine("-", text, old=old))
+                lines.append(DiffLine("-", text, old=old) if is_read else _UNREAD)
                 old, old_left = old + 1, old_left - 1
             elif sign == b" ":
-                lines.append(DiffLine(" ", text, old, new))
+                lines.append(DiffLine(" ", text, old, new) if is_read else _UNREAD)
                 old, new, old_left, new_left = old + 1, new + 1, old_left - 1, new_left - 1
             continue
         start = _HUNK.match(row)
@@ -164,7 +182,7 @@ def _parse_rows(rows: Iterable[bytes]) -> Iterator[tuple[int, Hunk]]:
             yield which, Hunk(head, tuple(lines))
             lines = []
         if start is None:
-            which += 1
+            which, seen = which + 1, 0
             continue
         head = _text(start[5])
         old, new = int(start[1]), int(start[3])
