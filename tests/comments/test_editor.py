@@ -42,6 +42,31 @@ class Account {
 """
 
 
+DECORATED = """// The page of an account.
+@Component({
+  selector: 'account',
+  template: '<p>{{ name }}</p>',
+})
+// Nobody inherits from it.
+@sealed
+export class Account {
+  // What it is called.
+  @Input({
+    alias: 'title',
+  })
+  // and how
+  @logged
+  named(title) {
+    return title;
+  }
+
+  @Output() changed(event) {
+    return event;
+  }
+}
+"""
+
+
 def edit(root: Path, act: str, *words: object, name: str = "bank.ts") -> dict[str, Any]:
     """What the editor does with a file and its comments."""
     command = [needs("node"), str(ROOT / "tests" / "node" / "clients" / "editor.mjs"), act, name, *map(str, words)]
@@ -110,3 +135,35 @@ def test_where_a_person_drags_a_comment_in_the_editor_it_is_for_postil_too(comme
     assert comments.show(identity).comment.line == 25
     comments.relocate()
     assert edit(tmp_path, "show")["about the sum"]["line"] == 25
+
+
+@pytest.mark.parametrize("name", ["page.ts", "page.js"])
+def test_decorators_of_several_lines_move_no_comment_in_the_editor(tmp_path: Path, name: str) -> None:
+    comments = workspace(tmp_path, **{name: DECORATED})
+    lines = [number for number, text in enumerate(DECORATED.split("\n"), 1) if text.strip()]
+    for line in lines:
+        comments.add(name, line, f"on {line}", "NOTE", endLine=0 if line % 3 else line + 1)
+    shown = edit(tmp_path, "show", name=name)
+    assert {text: each["line"] for text, each in shown.items()} == {f"on {line}": line for line in lines}
+    write(tmp_path, name, DECORATED.replace("    alias:", "    required: true,\n    alias:").replace("@sealed\n", ""))
+    comments.relocate()
+    kept = {line: line - (line > 7) + (line > 10) for line in lines if line != 7}
+    shown = edit(tmp_path, "show", name=name)
+    assert {text: each["line"] for text, each in shown.items() if text != "on 7"} == {
+        f"on {old}": line for old, line in kept.items()
+    }
+
+
+def test_a_comment_that_stayed_on_its_line_is_shown_there_though_its_function_begins_elsewhere(
+    comments: Comments, tmp_path: Path
+) -> None:
+    comments.add("bank.ts", 20, "on the balance", "NOTE")
+    write(
+        tmp_path,
+        "bank.ts",
+        CODE.replace("// Adds what it is given.\n", "").replace("  @logged\n", "  @logged\n  @timed\n"),
+    )
+    assert [each.state for each in comments.listed().comments] == ["exact"]
+    assert comments.relocate().moved == ()
+    assert edit(tmp_path, "show")["on the balance"]["line"] == 20
+    assert [each.state for each in comments.listed().comments] == ["exact"]

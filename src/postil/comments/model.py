@@ -121,6 +121,8 @@ class Marker(Struct, frozen=True):
     nextLineText: str = ""
     lastVerified: str = ""
     anchor: Anchor | None = None
+    offset: int = 0
+    """Lines from where its symbol begins."""
 
 
 class SymbolAnchor(Struct, frozen=True):
@@ -255,6 +257,10 @@ class OtherFile(Struct, frozen=True):
     """It has the comment's own file whole, whose name was given to another one: what knew that very file goes along."""
     replaced: bool = False
     """The comment's own file holds, to the byte, what was given its name: whatever knew another version goes along."""
+    exchanged: bool = False
+    """It seems to have taken the name of the comment's own file, which took its own, and both were edited since."""
+    copied: bool = False
+    """The comment's own file is a copy of it now: what looks edited may be other code."""
 
 
 class Damage(Struct, frozen=True, omit_defaults=True):

@@ -169,3 +169,15 @@ def test_what_happened_first_is_told_first_whatever_the_zones(
         ("made", made),
         ("edited", edited),
     ]
+
+
+def test_a_file_that_was_renamed_very_often_is_followed_to_its_first_commit(comments: Comments) -> None:
+    root, old = root_of(comments), "a.py"
+    first = git(root, "rev-parse", "HEAD")
+    for number in range(25):
+        new = f"name_{number}.py"
+        git(root, "mv", old, new)
+        git(root, "commit", "-q", "-m", f"to {new}")
+        old = new
+    id_ = comments.add(old, 2, "from the beginning", "NOTE").commentId
+    assert comments.blame(id_).touches[-1].commit.id == first

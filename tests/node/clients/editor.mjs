@@ -22,6 +22,17 @@ const validate = (data) => {
   return data;
 };
 
+// The line on which a definition's first decorator begins; each may have several lines.
+const decorated = (start) => {
+  let closed = 0;
+  for (let at = start - 1; at >= 1; at--) {
+    closed += (trimmed(at).match(/[)}]/g) ?? []).length - (trimmed(at).match(/[({]/g) ?? []).length;
+    if (closed < 0 || (closed === 0 && !/^(@|\/\/)/.test(trimmed(at)))) break;
+    if (closed === 0 && trimmed(at).startsWith("@")) start = at;
+  }
+  return start;
+};
+
 // The symbols of the editor: decorators belong to what they stand above, comments do not.
 const symbols = () => {
   const found = [], open = [];
@@ -29,10 +40,9 @@ const symbols = () => {
   lines.forEach((text, at) => {
     const holder = open.at(-1);
     const named = /^\s*(?:export\s+)?class\s+(\w+)/.exec(text) || /^\s*(?:export\s+)?(?:async\s+)?function\s+(\w+)/.exec(text)
-      || (holder?.kind === "Class" && depth === holder.depth + 1 && /^\s+(?:async\s+)?(\w+)\([^)]*\)[^{;]*\{/.exec(text));
+      || (holder?.kind === "Class" && depth === holder.depth + 1 && /^\s+(?:@\w+(?:\([^)]*\))?\s+)*(?:async\s+)?(\w+)\([^)]*\)[^{;]*\{/.exec(text));
     if (named) {
-      let start = at + 1;
-      while (start > 1 && trimmed(start - 1).startsWith("@")) start--;
+      const start = decorated(at + 1);
       const kind = /\bclass\b/.test(text) ? "Class" : holder?.kind === "Class" ? "Method" : "Function";
       const one = {path: [...(holder?.path ?? []), named[1]], kind, start, end: 0, depth};
       found.push(one); open.push(one);

@@ -58,6 +58,7 @@ _DEFINITIONS = {
 _WRAPPERS = frozenset(
     {"decorated_definition", "export_statement", "type_declaration", "lexical_declaration", "template_declaration"}
 )
+_DECORATED = frozenset({"decorated_definition", "export_statement"})
 _NAME_FIELDS = ("name", "declarator", "type", "key")
 _VARIABLES = frozenset({"variable_declarator", "public_field_definition", "field_definition"})
 _FUNCTION_VALUES = frozenset({"arrow_function", "function_expression", "generator_function"})
@@ -225,6 +226,19 @@ def first_row(node: Node, siblings: Siblings, rows: Rows) -> int:
                 return row
         comment = rows.first(before)
     return comment
+
+
+def decorated_row(node: Node, siblings: Siblings, rows: Rows) -> int:
+    """The row a definition begins on with its decorators, each of any number of rows, and without a comment above."""
+    while (parent := node.parent) is not None and parent.type in _DECORATED:
+        node = parent
+    row = rows.first(node)
+    for before in siblings.before(node, parent):  # TypeScript's methods have theirs beside them
+        if before.type == "decorator":
+            row = rows.first(before)
+        elif before.type != "comment":
+            break
+    return row
 
 
 def last_row(node: Node) -> int:

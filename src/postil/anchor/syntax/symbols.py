@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from postil.anchor.model import Span
 from postil.anchor.syntax import definitions
-from postil.anchor.syntax.definitions import TYPES, Rows, Siblings, first_row, last_row
+from postil.anchor.syntax.definitions import TYPES, Rows, Siblings, decorated_row, first_row, last_row
 from postil.anchor.syntax.languages import LARGEST_KEPT, Parsed, ask_worker, grammar, is_over, parse
 from postil.anchor.syntax.queries import DEEPEST_NODE, is_dear, run_query
 
@@ -37,6 +37,7 @@ class Symbol(Struct, frozen=True):
     span: Span
     containers: tuple[str, ...] = ()  # outermost first
     line: int = 0  # where the definition itself begins, below its decorators and comments
+    top: int = 0  # where its first decorator begins, or the definition: an editor's symbol begins there
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -171,7 +172,8 @@ def _read_symbols(root: Node, nodes: list[Node], language: str, until: float) ->
             *scope, name = name.split("::")
             containers = (*containers, *scope)
         span = Span(first_row(node, siblings, rows) + 1, rows.last(node) + 1)
-        symbol = Symbol(name, kind, span, containers, rows.head(node) + 1)
+        top = decorated_row(node, siblings, rows) + 1
+        symbol = Symbol(name, kind, span, containers, rows.head(node) + 1, top)
         found.append(symbol)
         open_.append((node.end_byte, symbol))
     found.sort(key=lambda symbol: (symbol.span.start, -symbol.span.last))

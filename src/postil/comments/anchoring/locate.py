@@ -39,6 +39,7 @@ MOST_KEPT = 50
 MOST_COMPARED = 100_000
 """Characters of a piece of code in which is looked how much of it is left."""
 VERY_SURE = 0.95
+UNCHANGED = "the file is unchanged"
 
 
 class PresentSource:
@@ -99,7 +100,7 @@ def locate_all(
     for index, marker in enumerate(markers):
         anchor = current_anchor(marker)
         if anchor and anchor.blob == now.blob:
-            found[index] = _place_unmoved(marker, now, 1.0, "the file is unchanged")
+            found[index] = _place_unmoved(marker, now, 1.0, UNCHANGED)
         elif not anchor and now.still_has(marker):
             found[index] = _place_unmoved(marker, now, 0.99, "the line is unchanged")
         elif anchor and anchor.blob in read_old_texts and _is_ours(marker, read_old_texts[anchor.blob]):

@@ -41,7 +41,7 @@ def make_marker(
         id=name,
         line=line,
         endLine=end or UNSET,
-        astAnchor=_symbol_anchor(symbol, line, lines, source.path) if symbol else None,
+        astAnchor=_symbol_anchor(symbol, line) if symbol else None,
         lastVerified=now,
         anchor=Anchor(
             blob=source.blob,
@@ -97,18 +97,29 @@ def extend_history(marker: Marker, place: Place, now: str, path: str = "", comme
     return (*before, event)[-MOST_EVENTS:]
 
 
-def _symbol_anchor(symbol: Symbol, line: int, lines: Sequence[str], path: str) -> SymbolAnchor:
+def _symbol_anchor(symbol: Symbol, line: int) -> SymbolAnchor:
     """Returns the symbol as the extension names it, and the line counted from where its editor says it begins.
 
-    To the editor a comment above a definition is none of it; a decorator is, in the languages that the extension knows.
-    So a line of that comment counts backwards.
+    To the editor a comment above a definition is none of it, and a decorator is, however many lines it has. So a line
+    of that comment counts backwards.
     """
     container = symbol.containers[-1] if symbol.containers else None
-    start = symbol.line or symbol.span.start
-    if path.endswith(_EXTENSION_LANGUAGES):
-        while start > 1 and lines[start - 2].lstrip().startswith("@"):  # of a method they stand outside of its node
-            start -= 1
+    start = symbol.top or symbol.line or symbol.span.start
     return SymbolAnchor(tuple(symbol.path), symbol.kind.capitalize(), container, line - start)
+
+
+def is_counted_by_editors(marker: Marker, path: str) -> bool:
+    """Whether the extension looks for a marker of ours by symbol and offset, whatever the lines say."""
+    return marker.anchor is not None and path.endswith(_EXTENSION_LANGUAGES)
+
+
+def count_anew(marker: Marker, symbols: Sequence[Symbol]) -> JsonObject:
+    """Returns the keys that change of a marker that stands where it stood: the symbol around it may begin elsewhere."""
+    symbol = innermost(symbols, marker.line)
+    now = _symbol_anchor(symbol, marker.line) if symbol else None
+    if (marker.symbolPath, marker.offset) == ((now.symbolPath, now.offset) if now else ((), 0)):
+        return {}
+    return {"astAnchor": to_builtins(now)}
 
 
 def _shorten(lines: Sequence[str]) -> tuple[str, ...]:

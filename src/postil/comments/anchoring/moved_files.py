@@ -59,10 +59,10 @@ def find_other_files(
             blobs.setdefault(each.filePath, set()).add(each.marker.anchor.blob)
     if not tree.git:
         texts = versions.read((blob for some in blobs.values() for blob in some), largest)
-        return find_without_git(tree, {path: _pick(texts, blobs.get(path, ())) for path in wanted}, _list_files)
+        return find_without_git(tree, {path: _pick(texts, blobs.get(path, ())) for path in wanted}, list_files)
     gone = _read_gone(tree, blobs, versions, largest)
     whole = {path: frozenset(line for text in texts for line in _telling_lines(text)) for path, texts in gone.items()}
-    then = _find_commits(tree, blobs)
+    then = find_commits(tree, blobs)
     unknown = _list_unknown(tree, wanted, then)
     whole |= {origin: frozenset(wanted[origin]) for origin in unknown}
     then |= dict.fromkeys(unknown, EVER)
@@ -100,7 +100,9 @@ def find_other_files(
             for path in likely
         ]
     for origin, paths in became.items():
-        new_there = [path for path in paths if (then.get(origin, "HEAD"), path) not in before]
+        # One that was another before and has the whole text now was overwritten; one that is merely spelled so was not.
+        equal = known.equal(then.get(origin, "HEAD"), gone.get(origin, ()))
+        new_there = [path for path in paths if path in equal or (then.get(origin, "HEAD"), path) not in before]
         if len(new_there) == 1:
             found[origin] = [OtherFile(new_there[0], known.text(new_there[0]), renamed=True, sure=True)]
     for origin in unknown:  # whether a file held the lines before is not known: only what became of the whole file
@@ -230,7 +232,7 @@ def _list_lines(orphan: Located) -> Iterable[str]:
     return _telling_lines("\n".join((print_.text, *print_.before, *print_.after)))
 
 
-def _find_commits(tree: SourceTree, blobs: dict[str, set[str]]) -> dict[str, str]:
+def find_commits(tree: SourceTree, blobs: dict[str, set[str]]) -> dict[str, str]:
     """Returns for each file the latest commit at which it was as its comments knew it."""
     found: dict[str, str] = {}
     if try_git(tree.root, "rev-parse", "--verify", "--quiet", "HEAD").status != 0:
@@ -263,7 +265,7 @@ def _read_lines_at(
     return {place: _telling_lines(decode(there[name])) for place in places if (name := ":".join(place)) in there}
 
 
-def _list_files(tree: SourceTree) -> Iterator[str]:
+def list_files(tree: SourceTree) -> Iterator[str]:
     """Yields the sources of a folder without git, as far as they are looked at."""
     return islice(_walk(tree), MOST_WALKED)
 

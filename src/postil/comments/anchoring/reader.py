@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from postil.anchor.syntax.languages import Question, ask_slow_texts_of, language_of, parses_everything_here
 from postil.anchor.syntax.symbols import Symbol, symbols
 from postil.comments.anchoring.locate import PresentSource, current_anchor, locate_all, locate_comments
-from postil.comments.anchoring.marker import renew_marker
+from postil.comments.anchoring.marker import count_anew, is_counted_by_editors, renew_marker
+from postil.comments.anchoring.swapped_files import Content
 from postil.comments.clock import now
 from postil.comments.model import Located, Marker, OtherFile, Place
 from postil.comments.sidecar.document import Sidecar, place_comment
@@ -23,6 +24,9 @@ from postil.workspace.paths import RelativePath
 MOST_KNOWN = 256
 MOST_VERSIONS = 8 * limits.MIB
 """Bytes of old versions that the server holds at once."""
+
+
+PLACED = ("exact", "moved", "modified")
 
 
 class CommentReader:
@@ -86,19 +90,44 @@ class CommentReader:
             return self.versions.read(wanted) if wanted else {}
         return self.versions.read(wanted, limits.HERE, MOST_VERSIONS, left_out)
 
-    def update_markers(self, sidecar: Sidecar, source: Source | None) -> None:
-        """Renew the markers whose place is sure; those that are uncertain or lost stay as they are."""
-        if source is None or sidecar.is_made_on(source.blob):
+    def update_markers(self, sidecar: Sidecar, source: Source | None, here: set[str] | None = None) -> None:
+        """Renew the markers whose place is sure; those that are uncertain or lost stay as they are.
+
+        `here` are the comments that are known to have stayed in the file. Where nobody looked, a file that may have
+        been given another's content keeps its markers; without git that is every file.
+        """
+        if (
+            source is None
+            or sidecar.is_made_on(source.blob)
+            or (here is None and self._may_be_another(sidecar, source))
+        ):
             return
         named: list[Symbol] | None = None
+        kept = False
         for marker, place in self._locate_markers(sidecar, source):
-            if place.state in ("moved", "modified") and place.path == sidecar.path:
-                named = named if named is not None else symbols(source.text, language_of(source.path))
-                sidecar.change_marker(marker.id, renew_marker(marker, place, source, named, now()))
-                for comment in marker.commentIds:
-                    place_comment(sidecar, comment, place.line, place.endLine if marker.endLine else 0)
-        if named is not None:
+            stayed = here is None or not here.isdisjoint(marker.commentIds)
+            if not stayed or place.state not in PLACED or place.path != sidecar.path:
+                continue
+            if place.state == "exact" and not is_counted_by_editors(marker, source.path):
+                continue
+            named = named if named is not None else symbols(source.text, language_of(source.path))
+            if place.state == "exact":
+                if anew := count_anew(marker, named):
+                    sidecar.change_marker(marker.id, anew)
+                continue
+            sidecar.change_marker(marker.id, renew_marker(marker, place, source, named, now()))
+            for comment in marker.commentIds:
+                place_comment(sidecar, comment, place.line, place.endLine if marker.endLine else 0)
+            kept = True
+        if kept:
             self.versions.keep(source)
+
+    def _may_be_another(self, sidecar: Sidecar, source: Source) -> bool:
+        from postil.comments.anchoring.exchanged_files import find_exchanged  # only where a file was edited
+
+        versions = frozenset(list_versions(sidecar, PresentSource(sidecar.path, source)))
+        content = {str(sidecar.path): Content(source.blob, versions)}
+        return not self.tree.git or bool(find_exchanged(self.tree, self.versions, content))
 
     def _locate_markers(self, sidecar: Sidecar, source: Source) -> list[tuple[Marker, Place]]:
         present, markers = PresentSource(sidecar.path, source, cautious=self.tree.cautious), sidecar.markers

@@ -43,6 +43,11 @@ def search_others(
     pages: dict[Version, Page] = {}
     after = Page(now)
     for other in elsewhere:
+        if other.exchanged or other.copied:
+            everything = range(len(found))
+            there = ask(everything, Version(other.text, other.path)) if other.exchanged else list(here)
+            found = [_ask_which(each, there[index], other, now.path) for index, each in enumerate(found)]
+            continue
         lost = [
             index
             for index, each in enumerate(found)
@@ -69,6 +74,23 @@ def search_others(
         if found[index].state == "orphaned":
             found[index] = _offer(found[index], candidates)
     return [_say_renamed(each, now, elsewhere) for each in found]
+
+
+def _ask_which(here: Relocation, there: Relocation, other: OtherFile, path: str) -> Relocation:
+    """Returns where code is that another file may have now; unless that is clear, a person is asked."""
+    if here.state not in SURE or here.span is None or there.state not in SURE or there.span is None:
+        return here
+    own = Candidate(here.span, min(here.confidence, 0.7), here.new_text, path)
+    if other.copied:
+        if here.state != "modified":
+            return here
+        reason = f"the file seems to be a copy of {other.path} now, and this may be other code"
+        return Relocation("review", None, own.confidence, reason, here.old_text, here.new_text, (own,))
+    if here.old_text == there.new_text != here.new_text:
+        return _move(there, other.path)
+    reason = f"the file and {other.path} seem to have taken each other's names"
+    options = (Candidate(there.span, min(there.confidence, 0.7), there.new_text, other.path), own)
+    return Relocation("review", None, options[0].confidence, reason, here.old_text, there.new_text, options)
 
 
 def _move(found: Relocation, path: str) -> Relocation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from postil.workspace.git import try_git
 
-MOST_RENAMES = 20
+MOST_RENAMES = 200
 """A file that was renamed more often than that is not followed further."""
 
 

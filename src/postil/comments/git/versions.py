@@ -24,8 +24,8 @@ MOST_COMMITS = 500
 MORE = 8
 PATIENCE = 8.0
 """Seconds that are spent on looking further back than that."""
-MOST_NAMES = 20
-"""A file that had more names is followed through these alone."""
+MOST_NAMES = 200
+"""A file that had more names is followed through these alone, and its history is not complete."""
 _TOLD = ("%H", "%an", "%aI", "%s", "%P", "%ct")
 _SHAPE = ("--raw", "--no-abbrev", "-M", "-z", "--diff-merges=separate", f"--format={'%x00'.join(_TOLD)}")
 
@@ -101,7 +101,7 @@ def _read_history(tree: SourceTree, path: str, most: int, timeout: float) -> His
     every, whole = _read(tree, most, timeout, "--", *list(names)[:MOST_NAMES])
     own = dropwhile(lambda each: each.path != path, every)  # what was copied goes on by itself
     joined = [each if each.old_blob else copied.get((each.commit.id, each.path), each) for each in own]
-    return _tell(joined, complete and whole)
+    return _tell(joined, complete and whole and len(names) <= MOST_NAMES)
 
 
 def _tell(versions: list[Version], complete: bool) -> History:

@@ -12,7 +12,8 @@ from functools import cached_property, partial
 
 from msgspec.structs import replace
 
-from postil.comments.anchoring.moved_files import find_other_files, list_changed
+from postil.comments.anchoring.exchanged_files import find_exchanged
+from postil.comments.anchoring.moved_files import find_other_files, list_changed, list_files
 from postil.comments.anchoring.reader import CommentReader
 from postil.comments.anchoring.swapped_files import Content, find_swapped
 from postil.comments.index.cache import IN_FILE, Index, Note, Seen, find_held, find_holders_of, make_note
@@ -38,6 +39,8 @@ MOST_HELD = 5_000
 """Comments that are in memory before they are kept."""
 MOST_LOST = 2_000
 """Comments without their code that are in memory before they are looked for in other files."""
+SWAPPED = "|~"
+"""What the stamp of a file ends with, before what was looked at, that took another's name or content."""
 MOST_WALKED = 20_000
 """Files of a workspace that are looked at before git is asked; git is quicker with more."""
 
@@ -115,24 +118,34 @@ class Overview:
                 self._search_other_files(with_lost, lost, {})
                 batch, held, with_lost, lost_held = [], 0, {}, 0
         self.index.replace(batch, gone)
-        swapped = (
-            find_swapped(self.tree, contents_now, partial(find_holders_of, self.index), astray) if contents_now else {}
-        )
+        swapped = self._find_swapped(contents_now, astray) if contents_now else {}
         for path in swapped:
-            seen = Seen(path, f"{now[RelativePath(path)]}|", self.index.contents([path]).get(path, ""), None)
-            with_lost.setdefault(path, (seen, ()))
+            seen = Seen(path, f"{now[RelativePath(path)]}{SWAPPED}", self.index.contents([path]).get(path, ""), None)
+            with_lost[path] = seen, with_lost[path][1] if path in with_lost else ()
         self._search_other_files(with_lost, lost, swapped)
         self._join_doubled(changed)
         if len(changed) > AT_ONCE:
             self.index.catch_up()  # the next search finds the texts ready
 
+    def _find_swapped(
+        self, contents: Mapping[str, Content], astray: Collection[tuple[str, str]]
+    ) -> dict[str, OtherFile]:
+        """Returns the files that took others' names, or others' content."""
+        swapped = find_swapped(self.tree, contents, partial(find_holders_of, self.index), astray)
+        rest = {path: each for path, each in contents.items() if path not in swapped}
+        return swapped | find_exchanged(self.tree, self.reader.versions, rest)
+
     def _contents(self, paths: Sequence[str], known: dict[str, str], astray: Collection[str]) -> dict[str, str]:
         """Returns what some files held, unless their comments have to be located again whatever they hold.
 
-        Code that was found in another file may have left it again.
+        Code that was found in another file may have left it again, and what took another's name may have been edited.
         """
         contents = self.index.contents(paths)
-        return {path: held for path, held in contents.items() if path not in astray or "|" not in known.get(path, "")}
+        return {
+            path: held
+            for path, held in contents.items()
+            if SWAPPED not in known.get(path, "") and (path not in astray or "|" not in known.get(path, ""))
+        }
 
     def _judge(self, read: Read, stamp: str, before: str, lost: _Later) -> tuple[Seen, Sequence[Located]]:
         """Returns what is kept of a file, and its comments that are to be looked for in others.
@@ -310,8 +323,8 @@ class Overview:
 
     def _make_lost_stamp(self) -> str:
         seen = [self.tree.stat(os.path.join(self.tree.git_dir, name)) for name in ("index", "HEAD", "logs/HEAD")]
-        if self.tree.git:
-            seen += [f"{path} {self.tree.stat(path)}" for path in list_changed(self.tree, "HEAD")]
+        others = list_changed(self.tree, "HEAD") if self.tree.git else list_files(self.tree)
+        seen += [f"{path} {self.tree.stat(path)}" for path in others]
         return hashlib.sha256("\n".join(seen).encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 
@@ -329,4 +342,4 @@ class _Later:
 def _same(seen: str, stamp: str, lost: _Later) -> bool:
     """Whether a file is still what the cache saw."""
     files, looked_elsewhere, then = seen.partition("|")
-    return files == stamp and (not looked_elsewhere or then == lost.value)
+    return files == stamp and (not looked_elsewhere or then.removeprefix(SWAPPED[1:]) == lost.value)

@@ -197,6 +197,7 @@ class Settled(Answer, frozen=True):
     commentId: str
     filePath: str
     status: Status
+    updated: str = ""
 
     def for_model(self) -> str:
         return f"✅ Comment is {self.status}\n\nComment ID: {self.commentId}\nFile: {self.filePath}"
@@ -377,6 +378,6 @@ class CommentsById:
                 values |= {"resolvedBy": author, "resolvedAt": moment}
                 gone = ()
             sidecar.change(comment.id, values, gone)
-            return Settled(comment.id, sidecar.path, status)
+            return Settled(comment.id, sidecar.path, status, moment)
 
         return self._store.change(self._context.file_of(commentId), change)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from postil.comments.anchoring.locate import UNCHANGED
+from postil.comments.anchoring.marker import is_counted_by_editors
 from postil.comments.failures import CommentNotFound
 from postil.comments.model import Located
 from postil.comments.operations.answers import CommentNow, Moved, comment_now, show_line
@@ -120,12 +122,12 @@ class RelocateTools:
         steps: list[Step] = []
         by_file: dict[str, list[Located]] = {}
         for each in located:
-            if each.place.state in ("moved", "modified") or _is_astray(each):
+            if each.place.state in ("moved", "modified") or _is_astray(each) or _may_be_counted_anew(each):
                 by_file.setdefault(each.filePath, []).append(each)
         for number, (path, some) in enumerate(by_file.items()):
             call.current().check()
             call.current().progress(number, len(by_file), path)
-            steps += [_make_step(each) for each in some]
+            steps += [_make_step(each) for each in some if each.place.state != "exact"]
             if not dryRun:
                 self._update_file(RelativePath(path), some)
         kinds = {state: [each for each in located if each.place.state == state] for state in ("review", "orphaned")}
@@ -136,7 +138,8 @@ class RelocateTools:
         context = self._context
         if any(each.place.path == path for each in some):
             source = context.tree.source_or_none(path)
-            context.store.change(path, lambda sidecar: context.reader.update_markers(sidecar, source))
+            here = {each.comment.id for each in some if each.place.path == path}
+            context.store.change(path, lambda sidecar: context.reader.update_markers(sidecar, source, here))
         for each in some:
             if _is_astray(each):
                 context.moves.carry(each)
@@ -156,7 +159,9 @@ class RelocateTools:
         return MovedAll(tuple(moved), tuple(comment_now(each) for each in left))
 
     @writes("comments_undo", title="Undo a change", shell="comments undo", positional=("commentId",))
-    def undo(self, commentId: Id) -> Moved | Restored | TakenBack:
+    def undo(
+        self, commentId: Id, madeAt: Annotated[str, Meta(description="Only a change made then")] = ""
+    ) -> Moved | Restored | TakenBack:
         """Undo a comment's last change, or its deletion"""
         try:
             each = self._context.find(commentId)
@@ -164,14 +169,13 @@ class RelocateTools:
             return restore_one(self._context, commentId)
         moves = list_moves(each.comment, each.marker)
         edit = find_last_edit(self._context.store, each.comment.id)
+        if madeAt and (edit is None or edit.updated != madeAt or (moves and moves[-1].at >= edit.at)):
+            raise _make_conflict(each.comment.id)
         # A move notes when it began, an edit when it was written: within one millisecond the move is the later one.
         if edit and not (moves and moves[-1].at >= edit.at):
             path = self._context.file_of(each.comment.id)
             if not take_back(self._context.store, path, each.comment.id, edit):
-                raise Conflict(
-                    f"Comment {each.comment.id} was changed since by somebody else, so nothing is taken back",
-                    advice="Look at what it says now, and edit it if it should say something else",
-                )
+                raise _make_conflict(each.comment.id)
             now_ = self._context.find(each.comment.id).comment
             return TakenBack(now_.id, path, now_.text, now_.status)
         back = replace(self._context.moves.undo(each), did="taken back")
@@ -182,9 +186,23 @@ class RelocateTools:
         return back if there else replace(back, codeNow=f"at {place.path}:{place.line}")
 
 
+def _make_conflict(comment: str) -> Conflict:
+    return Conflict(
+        f"Comment {comment} was changed since by somebody else, so nothing is taken back",
+        advice="Look at what it says now, and edit it if it should say something else",
+    )
+
+
 def _is_astray(each: Located) -> bool:
     """Whether a comment's code is gone, and its file has another name: it goes there, as it is."""
     return each.place.state == "orphaned" and each.place.path != each.filePath and each.marker is not None
+
+
+def _may_be_counted_anew(each: Located) -> bool:
+    """Whether a comment on its old line may be shown on another by an editor: something else in its file has moved."""
+    place, marker = each.place, each.marker
+    edited = place.state == "exact" and place.reason != UNCHANGED
+    return edited and marker is not None and is_counted_by_editors(marker, each.filePath)
 
 
 def _make_step(each: Located) -> Step:

@@ -83,6 +83,7 @@ class ExtensionComment(_Comment, frozen=True, kw_only=True):
 class AnySymbol(Struct, frozen=True):
     symbolPath: list[str] = []
     symbolKind: str = ""
+    offset: object = None
 
 
 class _Marker(Struct, frozen=True, kw_only=True):
@@ -231,6 +232,7 @@ def read_marker(raw: AnyMarker) -> Marker:
         nextLineText=trim_line(raw.nextLineText or ""),
         lastVerified=raw.lastVerified or "",
         anchor=_read_anchor(raw.own),
+        offset=symbol.offset if isinstance(symbol.offset, int) else 0,
     )
 
 

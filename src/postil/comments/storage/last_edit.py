@@ -24,6 +24,8 @@ class LastEdit(Struct, frozen=True):
     at: str
     was: JsonObject
     became: JsonObject
+    updated: object = None
+    """When the comment says that it was changed so."""
 
 
 def find_last_edit(store: Store, comment: str) -> LastEdit | None:
@@ -35,7 +37,8 @@ def find_last_edit(store: Store, comment: str) -> LastEdit | None:
         if each.undoes:
             made = made[:-1]
         else:
-            made.append(LastEdit(each.at, each.was, {key: each.comment.get(key) for key in each.was}))
+            became = {key: each.comment.get(key) for key in each.was}
+            made.append(LastEdit(each.at, each.was, became, each.comment.get("updated")))
     return made[-1] if made else None
 
 

@@ -29,6 +29,7 @@ from postil.surfaces.page.browser_sessions import (
 )
 from postil.surfaces.page.markup import Html, tag
 from postil.surfaces.page.page_call import run_for_person
+from postil.surfaces.page.refused_form import show_again
 from postil.surfaces.page.router import Handler, answer, find_route, has_path
 from postil.surfaces.page.views.requested.asked_review import show_cue
 from postil.surfaces.page.visit import FORM_TOKEN, Moved, Sent, Shown, Visit, unmask
@@ -301,7 +302,7 @@ class Site:
             text = failure.text().encode("utf-8", "backslashreplace")
             await _send(send, status, text, b"text/plain; charset=utf-8", [*_private(), *carried])
             return
-        body = layout.explain("That did not work", failure.message, failure.advice, _keep_typed(visit))
+        body = layout.explain("That did not work", failure.message, failure.advice, show_again(visit))
         page = await self._frame(headers, session, visit, Shown("That did not work", body))
         await _send_page(send, headers, status, page)
 
@@ -371,18 +372,6 @@ class Site:
 
 def _head(status: int) -> str:
     return {403: "Not allowed", 404: "Not found", 405: "Not possible"}.get(status, "Not now")
-
-
-def _keep_typed(visit: Visit) -> Html | None:
-    """Returns the form again that was refused, with what was typed: text is never lost."""
-    if not visit.form:
-        return None
-    fields = [
-        tag("label", tag("span", name), tag("textarea", "\n" + value, name=name, rows=min(12, value.count("\n") + 2)))
-        for name, value in visit.form.items()
-    ]
-    button = tag("button", "Send again")
-    return tag("form", visit.form_token(), fields, button, method="post", action=visit.path, class_="again")
 
 
 def _headers_of(scope: Scope) -> dict[bytes, bytes]:

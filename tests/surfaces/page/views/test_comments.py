@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.surfaces.page.pages import PATIENCE, ServedPage, browse, wait_until_live
@@ -237,7 +238,43 @@ def test_editing_and_undoing_work_without_a_script(browser: Browser, served: Ser
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_text("It says now: theirs")).to_be_visible()
         expect(page.get_by_label("text")).to_have_value("mine")
+        expect(page.locator(".again label")).to_have_count(1)  # what nobody typed is not shown
         page.get_by_role("button", name="Send again").click()
         expect(page.locator("article > .said")).to_have_text("mine")
         page.get_by_role("button", name="Undo").click()
         expect(page.locator("article > .said")).to_have_text("theirs")
+
+
+@pytest.mark.parametrize("act", ["edit", "resolve"])
+def test_undo_takes_nothing_back_where_others_changed_it_there_and_back(
+    browser: Browser, served: ServedPage, act: str
+) -> None:
+    id_ = served.call("add_comment", filePath="greet.py", line=2, text="first")["commentId"]
+    with browse(browser, served, f"/comments/{id_}", java_script_enabled=False) as page:
+        if act == "edit":
+            page.locator("summary", has_text="Edit").click()
+            page.get_by_label("What it says").fill("mine")
+            page.get_by_role("button", name="Save").click()
+            for text in ("theirs", "mine"):
+                served.call("edit_comment", commentId=id_, text=text)
+        else:
+            page.get_by_role("button", name="Resolve").click()
+            for status in ("open", "resolved"):
+                served.call("comments_resolve", commentId=id_, status=status)
+        page.get_by_role("button", name="Undo").click()
+        expect(page.get_by_text("nothing was undone")).to_be_visible()
+        (found,) = served.call("comments_list")["comments"]
+        assert (found["text"], found.get("status", "open")) == (
+            ("mine", "open") if act == "edit" else ("first", "resolved")
+        )
+
+
+def test_an_answer_since_does_not_hinder_undo(browser: Browser, served: ServedPage) -> None:
+    id_ = served.call("add_comment", filePath="greet.py", line=2, text="first")["commentId"]
+    with browse(browser, served, f"/comments/{id_}", java_script_enabled=False) as page:
+        page.locator("summary", has_text="Edit").click()
+        page.get_by_label("What it says").fill("mine")
+        page.get_by_role("button", name="Save").click()
+        served.call("comments_reply", commentId=id_, text="seen")
+        page.get_by_role("button", name="Undo").click()
+        expect(page.locator("article > .said")).to_have_text("first")

@@ -103,6 +103,7 @@ class One(Struct, frozen=True):
     comment: Comment
 
 
+MADE_AT = "at-"
 GONE = "gone"
 """The version of a comment that is not there."""
 
@@ -119,11 +120,21 @@ async def read_version(visit: Visit, id_: str) -> str:
         return GONE
 
 
-async def name_undo(visit: Visit, id_: str) -> str:
-    """Returns the address that takes back what was just done to a comment; nothing where this person cannot."""
+class MadeChange(Struct, frozen=True):
+    """What an edit or a decision answers: the moment that it is known by."""
+
+    updated: str
+
+
+async def name_undo(visit: Visit, id_: str, made: MadeChange | None = None) -> str:
+    """Returns the address that takes back what was just done to a comment; nothing where this person cannot.
+
+    An edit or a decision is named by its moment: the same words may be there again when others changed them twice.
+    """
     if not visit.offers("comments_undo"):
         return ""
-    return f"/comments/{quote(id_, safe='')}/undo/{await read_version(visit, id_)}"
+    version = quote(MADE_AT + made.updated, safe="") if made else await read_version(visit, id_)
+    return f"/comments/{quote(id_, safe='')}/undo/{version}"
 
 
 def file_address(file: str, line: int = 0) -> str:

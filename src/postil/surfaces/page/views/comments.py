@@ -13,7 +13,9 @@ from postil.surfaces.page.markup import Child, Html, tag
 from postil.surfaces.page.router import Route
 from postil.surfaces.page.views.comment_doubts import delete, place, show_doubts
 from postil.surfaces.page.views.comment_thread import (
+    MADE_AT,
     Comment,
+    MadeChange,
     One,
     file_address,
     name_line,
@@ -256,13 +258,13 @@ async def reply(visit: Visit, id: str) -> Moved:
 async def resolve(visit: Visit, id: str) -> Moved:
     """Settle a comment, or open it again."""
     status = visit.form.get("status", "resolved")
-    await visit.act("comments_resolve", commentId=id, status=status)
-    return Moved("/comments", "Open again" if status == "open" else "Resolved", await name_undo(visit, id))
+    made = await visit.call("comments_resolve", MadeChange, commentId=id, status=status)
+    return Moved("/comments", "Open again" if status == "open" else "Resolved", await name_undo(visit, id, made))
 
 
 async def edit(visit: Visit, id: str) -> Moved:
     """Change what a comment says, unless somebody else changed that since the person saw it."""
-    text = visit.form.get("text", "")
+    text, made = visit.form.get("text", ""), None
     for attempt in range(MOST_ATTEMPTS):
         seen = (await visit.call("comments_show", One, commentId=id)).comment
         if seen.wording != visit.form.get("wording", ""):
@@ -272,19 +274,25 @@ async def edit(visit: Visit, id: str) -> Moved:
                 advice="What you typed is still here: save it again to replace that.",
             )
         try:
-            await visit.act("edit_comment", commentId=id, text=text, expectedUpdated=seen.updated)
+            expected = seen.updated
+            made = await visit.call("edit_comment", MadeChange, commentId=id, text=text, expectedUpdated=expected)
             break
         except Conflict:  # between our look and the change: perhaps only an answer
             if attempt == MOST_ATTEMPTS - 1:
                 raise
-    return Moved(f"/comments/{quote(id, safe='')}", "Saved", await name_undo(visit, id))
+    return Moved(f"/comments/{quote(id, safe='')}", "Saved", await name_undo(visit, id, made))
 
 
 async def undo(visit: Visit, id: str, version: str) -> Moved:
     """Take back what was just done to a comment, unless somebody else changed it since."""
-    if await read_version(visit, id) != version:
-        raise Conflict("This comment was changed since: nothing was undone", advice="Look at it, and edit it by hand")
-    await visit.act("comments_undo", commentId=id)
+    made = version.removeprefix(MADE_AT)
+    since = Conflict("This comment was changed since: nothing was undone", advice="Look at it, and edit it by hand")
+    if made == version and await read_version(visit, id) != version:
+        raise since
+    try:
+        await visit.act("comments_undo", commentId=id, **({"madeAt": made} if made != version else {}))
+    except Conflict:
+        raise since from None
     return Moved(f"/comments/{quote(id, safe='')}", "Undone")
 
 

@@ -1,0 +1,142 @@
+"""Files that were given another's content and edited: comments go with their code, or a person is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.comments.anchoring.test_swapped_files import FILES, places, swap
+from tests.comments.workspaces import Comments, commit, plain_workspace, workspace, write
+
+PYTHON = "import os\n\n\n" + "".join(
+    f"def {{name}}_{number}(value):\n    result = os.{{name}}(value, {number})\n    return result\n\n\n"
+    for number in range(6)
+)
+UNLIKE = {"a.py": PYTHON.format(name="alpha"), "b.py": PYTHON.format(name="beta")}
+
+
+def copy(root: Path, source: str, target: str) -> None:
+    """As `cp` does it: the target is written anew."""
+    (root / target).write_bytes((root / source).read_bytes())
+
+
+def swap_by_copies(root: Path) -> None:
+    for source, target in (("a.py", "t"), ("b.py", "a.py"), ("t", "b.py")):
+        copy(root, source, target)
+    (root / "t").unlink()
+
+
+def edit(root: Path, *names: str) -> None:
+    for name in names:
+        lines = (root / name).read_text().split("\n")
+        lines.insert(6, f"added_to_{name[0]} = 1")
+        (root / name).write_text("\n".join(lines))
+
+
+def candidates(comments: Comments) -> dict[str, tuple[str, list[tuple[str, int]]]]:
+    listed = comments.listed().comments
+    return {each.text: (each.state, [(one.path, one.line) for one in each.candidates]) for each in listed}
+
+
+@pytest.mark.parametrize("committed", [True, False])
+@pytest.mark.parametrize("files", [FILES, UNLIKE], ids=["alike", "unlike"])
+def test_a_comment_goes_along_when_its_file_is_swapped_by_copies_with_one_that_has_none(
+    tmp_path: Path, files: dict[str, str], committed: bool
+) -> None:
+    comments = workspace(tmp_path, **files)
+    comments.add("a.py", 14, "mine", "NOTE")
+    swap_by_copies(tmp_path)
+    if committed:
+        commit(tmp_path, "swapped")
+    assert places(comments) == {"mine": ("b.py", 14, "moved")}
+
+
+@pytest.mark.parametrize("how", ["git", "committed", "plain"])
+@pytest.mark.parametrize("edited", ["a.py", "b.py", "both"])
+def test_files_that_swap_names_and_are_edited_before_anybody_looks_keep_their_comments(
+    tmp_path: Path, edited: str, how: str
+) -> None:
+    comments = (plain_workspace if how == "plain" else workspace)(tmp_path, **FILES)
+    for name, line in (("a.py", 14), ("b.py", 14), ("a.py", 5)):
+        comments.add(name, line, f"{name}:{line}", "NOTE")
+    if how == "committed":
+        commit(tmp_path, "commented")
+    swap(tmp_path, by_git=False)
+    edit(tmp_path, *(("a.py", "b.py") if edited == "both" else (edited,)))
+    if how == "committed":
+        commit(tmp_path, "swapped")
+    lower = {name: 15 if edited in (name, "both") else 14 for name in FILES}
+    found = places(comments)
+    assert found["a.py:14"] == ("b.py", lower["b.py"], "moved")
+    assert found["b.py:14"] == ("a.py", lower["a.py"], "moved")
+    # The line is in both files: nobody can tell.
+    assert candidates(comments)["a.py:5"] == ("review", [("b.py", 5), ("a.py", 5)])
+
+
+@pytest.mark.parametrize("how", ["git", "plain"])
+def test_a_swap_is_still_known_when_the_files_are_edited_again_and_relocated(tmp_path: Path, how: str) -> None:
+    comments = (plain_workspace if how == "plain" else workspace)(tmp_path, **FILES)
+    comments.add("a.py", 14, "thirty", "NOTE")
+    comments.add("b.py", 14, "sixty", "NOTE")
+    swap(tmp_path, by_git=False)
+    for line, names in ((15, ("a.py", "b.py")), (16, ("a.py", "b.py"))):
+        for name in names:
+            edit(tmp_path, name)
+            comments.listed()
+        assert places(comments) == {"thirty": ("b.py", line, "moved"), "sixty": ("a.py", line, "moved")}
+    comments.relocate()
+    assert places(comments) == {"thirty": ("b.py", 16, "exact"), "sixty": ("a.py", 16, "exact")}
+
+
+@pytest.mark.parametrize("how", ["git", "plain"])
+def test_adding_a_comment_to_a_swapped_file_ties_none_of_the_others_to_it(tmp_path: Path, how: str) -> None:
+    comments = (plain_workspace if how == "plain" else workspace)(tmp_path, **FILES)
+    comments.add("a.py", 14, "thirty", "NOTE")
+    comments.add("b.py", 14, "sixty", "NOTE")
+    swap(tmp_path, by_git=False)
+    comments.add("a.py", 2, "new", "NOTE")
+    found = places(comments)
+    assert (found["thirty"], found["sixty"]) == (("b.py", 14, "moved"), ("a.py", 14, "moved"))
+
+
+def test_comments_of_a_file_that_another_was_copied_over_are_left_to_a_person(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **UNLIKE)
+    comments.add("a.py", 14, "alpha", "NOTE")
+    comments.add("b.py", 14, "beta", "NOTE")
+    copy(tmp_path, "b.py", "a.py")
+    assert candidates(comments)["alpha"] == ("review", [("a.py", 14)])
+    assert places(comments)["beta"] == ("b.py", 14, "exact")
+
+
+def test_a_file_that_is_moved_over_another_takes_its_comments_along(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **FILES)
+    comments.add("a.py", 14, "thirty", "NOTE")
+    (tmp_path / "a.py").rename(tmp_path / "b.py")
+    assert places(comments) == {"thirty": ("b.py", 14, "moved")}
+
+
+def test_a_copy_over_a_file_without_comments_takes_none_away(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **UNLIKE)
+    comments.add("a.py", 14, "alpha", "NOTE")
+    copy(tmp_path, "a.py", "b.py")
+    edit(tmp_path, "a.py")
+    assert places(comments) == {"alpha": ("a.py", 15, "moved")}
+
+
+def test_functions_that_two_files_exchange_take_their_own_comments_and_no_others(tmp_path: Path) -> None:
+    alpha, beta = UNLIKE["a.py"], UNLIKE["b.py"]
+    first = {"a.py": alpha + "def mine():\n    return 'mine'\n", "b.py": beta + "def yours():\n    return 'yours'\n"}
+    comments = workspace(tmp_path, **first)
+    comments.add("a.py", 14, "stays", "NOTE")
+    write(tmp_path, "a.py", alpha + "def yours():\n    return 'yours'\n")
+    write(tmp_path, "b.py", beta + "def mine():\n    return 'mine'\n")
+    assert places(comments) == {"stays": ("a.py", 14, "exact")}
+
+
+def test_settings_that_two_alike_files_exchange_are_edits_and_no_swap(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **FILES)
+    comments.add("a.py", 14, "thirty", "NOTE")
+    write(tmp_path, "a.py", FILES["a.py"].replace("30", "60"))
+    write(tmp_path, "b.py", FILES["b.py"].replace("60", "30"))
+    assert places(comments) == {"thirty": ("a.py", 14, "modified")}
