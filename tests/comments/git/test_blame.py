@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from postil.comments.git.blame import require_revision
+from postil.core.failure import NotFound
 from tests.comments.shop import CODE, add_at
-from tests.comments.workspaces import Comments, commit, root_of, workspace, write
+from tests.comments.workspaces import FUNCTIONS, Comments, commit, plain_workspace, root_of, workspace, write
+from tests.workspace.repositories import git
 
 
 @pytest.fixture
@@ -105,3 +108,55 @@ def test_blame_lists_the_commits_that_touched_the_code(comments: Comments) -> No
     write(root, "shop.py", "# top\n" + CODE.replace("taxed = price * (1 + RATE)", "taxed = price * (1.0 + RATE)"))
     commit(root, "touches it")
     assert [each.commit.subject for each in comments.blame(identity).touches] == ["touches it", "first"]
+
+
+@pytest.mark.parametrize("relocated", [True, False])
+def test_blame_goes_on_in_the_file_that_the_code_came_from(tmp_path: Path, relocated: bool) -> None:
+    comments = workspace(tmp_path, **{"a.py": FUNCTIONS})
+    write(tmp_path, "a.py", FUNCTIONS.replace("value + 3", "value + 33"))
+    commit(tmp_path, "thirty-three")
+    id_ = comments.add("a.py", FUNCTIONS[: FUNCTIONS.index("value + 3")].count("\n") + 1, "why?", "NOTE").commentId
+    commit(tmp_path, "asked")
+    piece = "def function_3(value):\n    return value + 33\n\n\n"
+    write(tmp_path, "a.py", FUNCTIONS.replace("value + 3", "value + 33").replace(piece, ""))
+    write(tmp_path, "b.py", "import os\n\n\n" + piece)
+    commit(tmp_path, "left")
+    if relocated:
+        comments.relocate()
+    found = [(each.commit.subject, each.did, each.path) for each in comments.blame(id_).touches]
+    assert found == [("left", "added", "b.py"), ("thirty-three", "changed", "a.py"), ("first", "added", "a.py")]
+
+
+def test_blame_says_where_the_commits_of_a_submodule_s_file_are(tmp_path: Path) -> None:
+    workspace(tmp_path / "library", **{"lib.py": FUNCTIONS})
+    comments = workspace(tmp_path / "whole", **{"a.py": "a = 1\n"})
+    git(
+        root_of(comments),
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "add",
+        "-q",
+        str(tmp_path / "library"),
+        "sub",
+    )
+    id_ = comments.add("sub/lib.py", 2, "whose?", "NOTE").commentId
+    with pytest.raises(NotFound, match="repository in sub"):
+        comments.blame(id_)
+    inside = Comments(str(root_of(comments) / "sub"))
+    assert [each.did for each in inside.blame(id_).touches] == ["added"]
+
+
+def test_without_git_blame_says_that_there_is_none(tmp_path: Path) -> None:
+    comments = plain_workspace(tmp_path, **{"a.py": FUNCTIONS})
+    id_ = comments.add("a.py", 2, "whose?", "NOTE").commentId
+    with pytest.raises(NotFound, match="no git repository here"):
+        comments.blame(id_)
+
+
+def test_in_a_bare_repository_a_revision_is_not_said_to_be_in_no_repository(tmp_path: Path) -> None:
+    workspace(tmp_path / "whole", **{"a.py": FUNCTIONS})
+    git(tmp_path, "clone", "-q", "--bare", str(tmp_path / "whole"), "bare.git")
+    comments = Comments(str(tmp_path / "bare.git"))
+    with pytest.raises(NotFound, match="bare repository"):
+        require_revision(comments.tree, "HEAD")

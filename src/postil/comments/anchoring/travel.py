@@ -14,6 +14,8 @@ from postil.anchor.travelled import Travelled
 from postil.comments.model import OtherFile
 
 LOST = ("orphaned", "review")
+WENT = "moved to "
+"""What is said first of code that was found in another file, by that file's name."""
 SURE = ("exact", "moved", "modified")
 
 
@@ -95,7 +97,7 @@ def _ask_which(here: Relocation, there: Relocation, other: OtherFile, path: str)
 
 def _move(found: Relocation, path: str) -> Relocation:
     state = "modified" if found.state == "modified" else "moved"
-    reason = f"moved to {path}" + (" and edited" if state == "modified" else "")
+    reason = f"{WENT}{path}" + (" and edited" if state == "modified" else "")
     return Relocation(state, found.span, found.confidence, reason, found.old_text, found.new_text, path=path)
 
 

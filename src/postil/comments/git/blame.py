@@ -6,9 +6,11 @@ git's history and nothing else.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from itertools import groupby, takewhile
+from pathlib import PurePosixPath
 from typing import Literal
 
 from msgspec import Struct
@@ -230,8 +232,7 @@ def resolve_revision(tree: SourceTree, revision: str) -> Commit | None:
 
 def require_revision(tree: SourceTree, revision: str) -> Commit:
     """Returns the commit a revision names. Raises NotFound, with what can be done about it here."""
-    if not tree.git:
-        raise NotFound("There is no git repository here, so no revision", advice="Run it in a repository")
+    require_git(tree, "no revision")
     commit = resolve_revision(tree, revision)
     if commit is not None:
         return commit
@@ -245,6 +246,20 @@ def require_revision(tree: SourceTree, revision: str) -> Commit:
     elif resolve_revision(tree, "HEAD") is None:
         why, advice = ": nothing is committed here yet", "Commit something first"
     raise NotFound(f"There is no revision {revision[:100]!r}{why}", advice=advice)
+
+
+def require_git(tree: SourceTree, lacks: str) -> None:
+    """Raise NotFound where there is no work tree of git, and say what there is not."""
+    if tree.bare:
+        raise tree.without_files()
+    if not tree.git:
+        raise NotFound(f"There is no git repository here, so {lacks}", advice="Run it in a repository")
+
+
+def find_inner_repository(tree: SourceTree, path: str) -> str:
+    """Returns the folder of the submodule, or of another repository inside this one, that a file belongs to."""
+    folders = [str(each) for each in PurePosixPath(path).parents][:-1]
+    return next((each for each in folders if os.path.exists(os.path.join(tree.root, each, ".git"))), "")
 
 
 def is_shallow(tree: SourceTree) -> bool:

@@ -236,9 +236,7 @@ class CommentsById:
         status: AnyStatus | None = None,
         stale: Annotated[bool, Meta(description="Only those whose code changed in substance")] = False,
         limit: Limit = 200,
-        revision: Annotated[
-            str, Meta(max_length=300, description="As they were at a commit, branch or tag, and more")
-        ] = "",
+        revision: Annotated[str, Meta(max_length=300, description="As they were at a commit, branch or tag")] = "",
         changed: Annotated[
             str, Meta(max_length=300, description="Only on lines that changed since this branch or commit")
         ] = "",

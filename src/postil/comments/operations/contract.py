@@ -228,8 +228,8 @@ class ContractTools:
         commentId: Id,
         text: NewText = "",
         tag: Annotated[str, Meta(description="Another tag", extra_json_schema={"enum": list(ALL_TAGS)})] | None = None,
-        expectedUpdated: Annotated[str, Meta(description="Refuse when changed after this time")] = "",
-        filePath: Annotated[str, Meta(description="Path to source file containing the comment")] = "",
+        expectedUpdated: Annotated[str, Meta(description="Refuse when changed since")] = "",
+        filePath: Annotated[str, Meta(description="The file it is in")] = "",
     ) -> Edited:
         """Edit the text content of an existing comment"""
         tag = name_tag(tag)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 from msgspec import Meta
 
 from postil.comments.anchoring.locate import current_anchor
-from postil.comments.git.blame import Touch, is_shallow, list_touches
+from postil.comments.anchoring.travel import WENT
+from postil.comments.git.blame import Touch, Touches, find_inner_repository, is_shallow, list_touches, require_git
 from postil.comments.git.evaluate import Measured, measure
 from postil.comments.git.timeline import Change, list_changes
 from postil.comments.model import Located
@@ -90,10 +91,23 @@ class HistoryTools:
         """List the commits that made and changed the code under a comment"""
         context = self._context
         each = context.find(commentId)
+        require_git(context.tree, "no commit")
+        if inner := find_inner_repository(context.tree, each.place.path):
+            raise NotFound(
+                f"{each.place.path} is of the repository in {inner}, whose commits are not of this one",
+                advice=f"Run it in {inner}",
+            )
         place, patience = each.place, inf if all else None
         if place.state == "orphaned":
             return self._blame_gone(each, patience)
         found = list_touches(context.tree, context.versions, place.path, place.line, place.endLine, patience=patience)
+        for origin in _list_origins(each):
+            if not found.complete or (found.touches and found.touches[-1].did != "added"):
+                break  # what came before is not known
+            before = list_touches(context.tree, context.versions, *origin, patience=patience)
+            known = {touch.commit.id for touch in found.touches}
+            touches = [*found.touches, *(touch for touch in before.touches if touch.commit.id not in known)]
+            found = Touches(touches, before.complete, found.looked + before.looked)
         return Blamed(each.comment.id, tuple(found.touches), complete=found.complete, looked=found.looked)
 
     def _blame_gone(self, each: Located, patience: float | None) -> Blamed:
@@ -130,9 +144,20 @@ class HistoryTools:
         files: Annotated[int, Meta(ge=1, le=100000, description="At most so many changed files")] = 200,
     ) -> Measured:
         """Measure how well comments would have followed this repository's own history"""
-        if not self._context.tree.git:
-            raise NotFound("There is no history to measure on", advice="Run it in a git repository")
+        require_git(self._context.tree, "no history to measure on")
         return measure(self._context.tree, commits, files)
+
+
+def _list_origins(each: Located) -> Iterator[tuple[str, int, int, str]]:
+    """Yields where the code was before it went to another file, the last first: file, lines, and blob id."""
+    marker = each.marker
+    anchor = current_anchor(marker) if marker else None
+    if marker and anchor and each.place.path != each.filePath:
+        yield each.filePath, marker.line, marker.endLine, anchor.blob
+    for event in reversed(list_moves(each.comment, marker)):
+        # A person may have put the comment on other code: only what was found there is the same.
+        if event.path and event.blob and event.reason.startswith(WENT):
+            yield event.path, event.line, event.end, event.blob
 
 
 def _show_did(each: Touch) -> str:

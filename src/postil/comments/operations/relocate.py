@@ -155,12 +155,16 @@ class RelocateTools:
         """Take all comments of a file to another one that has their code now, as after a split or a copy"""
         source, goal = map(self._context.tree.typed, (file, target))
         refuse_unlisted(goal)
+        if source == goal:
+            raise InvalidArguments(
+                f"The comments of {goal} are in it already", advice="Name another file as the target"
+            )
         moved, left = self._context.moves.move_all(source, goal)
         return MovedAll(tuple(moved), tuple(comment_now(each) for each in left))
 
     @writes("comments_undo", title="Undo a change", shell="comments undo", positional=("commentId",))
     def undo(
-        self, commentId: Id, madeAt: Annotated[str, Meta(description="Only a change made then")] = ""
+        self, commentId: Id, madeAt: Annotated[str, Meta(description="Only one made then")] = ""
     ) -> Moved | Restored | TakenBack:
         """Undo a comment's last change, or its deletion"""
         try:
