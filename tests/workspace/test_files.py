@@ -1,5 +1,6 @@
 """A file is whole or untouched: after a crash, a full disk, a refusal, and with eight writers at once."""
 
+import contextvars
 import errno
 import os
 import signal
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from postil.core import call
+from postil.workspace import files
 from postil.workspace.failures import FileTooLarge, LockBusy, UnsafePath, WriteFailed
 from postil.workspace.files import (
     FileLock,
@@ -253,6 +255,60 @@ def test_a_lock_goes_round_among_principals(root: Path) -> None:
         thread.join(60)
     assert order[:5] == ["mallory", "ada", "ben", "mallory", "ada"]
     assert sorted(order) == sorted(asked)
+
+
+def test_who_comes_while_another_has_a_lock_goes_before_that_ones_next_call(root: Path) -> None:
+    """In turns alone, a caller with many calls had the lock twice before a newcomer had it once."""
+    path, order = str(root / "a.lock"), list[str]()
+    threads: list[threading.Thread] = []
+
+    def begin(principal: str, waiting: int) -> None:
+        threads.append(threading.Thread(target=take_as, args=(principal, path, order)))
+        threads[-1].start()
+        while queue_of(path).waiting < waiting:
+            time.sleep(0.001)
+
+    def hold() -> None:
+        call.enter(call.Call(call.Caller("mallory")))
+        with FileLock(path):
+            for number in range(1, 4):
+                begin("mallory", number)
+            begin("ada", 4)
+            begin("ben", 5)
+
+    contextvars.copy_context().run(hold)
+    for thread in threads:
+        thread.join(60)
+    assert order == ["ada", "ben", "mallory", "mallory", "mallory"]
+
+
+def test_only_a_process_that_waits_makes_threads_pause(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LONGEST_RUN", -1.0)
+    monkeypatch.setattr(files, "LONGEST_UNSEEN", 1000.0)
+    path, paused = str(root / "a.lock"), list[float]()
+    with FileLock(path, pause=paused.append):
+        pass
+    assert not paused
+    code = "import sys; from postil.workspace.files import FileLock\nwith FileLock(sys.argv[1], timeout=60): pass"
+    with FileLock(path, pause=paused.append):
+        other = subprocess.Popen([sys.executable, "-c", code, path])
+        file = os.open(path, os.O_RDWR)
+        until = time.monotonic() + 60
+        while not files._is_awaited(file) and time.monotonic() < until:  # pyright: ignore[reportPrivateUsage]
+            time.sleep(0.001)
+
+        def take() -> None:
+            with FileLock(path, timeout=60, pause=lambda seconds: paused.append(seconds) or time.sleep(seconds)):
+                pass
+
+        waiting = threading.Thread(target=take)
+        waiting.start()
+        while not queue_of(path).waiting:
+            time.sleep(0.001)
+    waiting.join(60)
+    os.close(file)
+    assert other.wait(60) == 0
+    assert paused[0] == 2 * files.LONGEST_PAUSE
 
 
 def test_who_gives_up_waiting_for_a_lock_leaves_its_turn_to_the_next(root: Path) -> None:

@@ -28,7 +28,10 @@ _PREFIX, _SUFFIX = ".postil-", ".tmp"
 LONGEST_PAUSE = 0.005
 """Seconds between two looks at a lock that another process has."""
 LONGEST_RUN = 0.05
-"""Seconds that threads of one process hand a lock to each other before other processes get a chance."""
+"""Seconds that threads of one process hand a lock to each other before a process that waits gets a chance."""
+LONGEST_UNSEEN = 3.0
+"""The same where no process is seen to wait: some file systems do not show it."""
+_REMEMBERED = 64
 Gate = LockType
 """What one thread waits at: held until its turn comes."""
 
@@ -212,21 +215,34 @@ def _is_orphan(parent: int, name: str) -> bool:
 
 
 class LockQueue:
-    """Who goes next among the threads of this process that want one lock: one of each principal, round and round.
+    """Who goes next among the threads of this process that want one lock: the principal who had it longest ago.
 
-    In order of arrival, one caller with many calls would stand before everybody else.
+    In order of arrival, one caller with many calls would stand before everybody else; in turns alone, its next call
+    before somebody who comes while it has the lock.
     """
 
     def __init__(self) -> None:
         self._lock = allocate_lock()
         self._taken = False
         self._since = 0.0
+        self._turns = 0
+        self._had: dict[str, int] = {}
+        """The last turn of those who had it last while others waited."""
         self._queues: dict[str, deque[Gate]] = {}
 
     @property
     def waiting(self) -> int:
         """How many threads wait for it."""
         return sum(map(len, tuple(self._queues.values())))
+
+    @property
+    def lasts(self) -> float:
+        """Seconds for which threads of this process have handed it on, or since other processes had their chance."""
+        return time.monotonic() - self._since
+
+    def leave_chance(self) -> None:
+        """Hear that other processes had their chance."""
+        self._since = time.monotonic()
 
     def take_free(self) -> bool:
         """Take the turn if nobody has it."""
@@ -253,9 +269,6 @@ class LockQueue:
             if self._give_up(principal, gate):
                 self.end()
             raise
-        if time.monotonic() - self._since > LONGEST_RUN:
-            time.sleep(2 * LONGEST_PAUSE)  # other processes look again within half of it: theirs is a turn, too
-            self._since = time.monotonic()
         return True
 
     def _give_up(self, principal: str, gate: Gate) -> bool:
@@ -269,16 +282,22 @@ class LockQueue:
             return False
 
     def end(self) -> None:
-        """Give the turn to the next principal."""
+        """Give the turn to the next principal. Called by who has it."""
         with self._lock:
-            principal = next(iter(self._queues), None)
-            if principal is None:
+            if not self._queues:
                 self._taken = False
                 return
-            queue = self._queues.pop(principal)
+            self._turns += 1
+            mine, had = call.current().caller.principal, self._had
+            had.pop(mine, None)
+            had[mine] = self._turns
+            if len(had) > _REMEMBERED:
+                del had[next(iter(had))]
+            principal = min(self._queues, key=lambda each: had.get(each, 0))
+            queue = self._queues[principal]
             gate = queue.popleft()
-            if queue:
-                self._queues[principal] = queue  # behind the others
+            if not queue:
+                del self._queues[principal]
         gate.release()
 
 
@@ -337,7 +356,7 @@ class FileLock:
                     raise LockBusy(os.path.basename(self.path), self.timeout)
                 return self
         try:
-            self._lock_files(until)
+            self._lock_files(queue, until)
         finally:
             if self._files:
                 self._queue = queue
@@ -345,11 +364,15 @@ class FileLock:
                 queue.end()
         return self
 
-    def _lock_files(self, until: float) -> None:
+    def _lock_files(self, queue: LockQueue, until: float) -> None:
         """Lock against other processes."""
         file = self._open()
         files, taken = [file], False
         try:
+            lasts = queue.lasts
+            if lasts > LONGEST_RUN and (lasts > LONGEST_UNSEEN or _is_awaited(file)):
+                self._pause(2 * LONGEST_PAUSE)  # other processes look again within half of it: theirs is a turn, too
+                queue.leave_chance()
             taken = self._take(file, until)
             if taken and self._folder:
                 taken = False
@@ -385,8 +408,9 @@ class FileLock:
             raise WriteFailed(self.path, error.strerror or str(error)) from error
 
     def _wait(self, file: int, until: float) -> bool:
-        pause = 0.001
+        pause, shown = 0.001, False
         while True:
+            shown = shown or _show_waiting(file)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return True
@@ -409,3 +433,25 @@ class FileLock:
         queue, self._queue = self._queue, None
         if queue is not None:
             queue.end()
+
+
+# A process that waits for a lock shows it by another lock on the same file, of the kind that `flock` does not touch.
+
+
+def _show_waiting(file: int) -> bool:
+    """Let other processes see that this one waits, until the file is closed. Returns whether they do."""
+    try:
+        fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB, 1)
+    except OSError:  # somebody looks just now; or the file system has but one kind, or none
+        return False
+    return True
+
+
+def _is_awaited(file: int) -> bool:
+    """Returns whether another process shows that it waits."""
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)
+        fcntl.lockf(file, fcntl.LOCK_UN, 1)
+    except OSError:
+        return True
+    return False
