@@ -19,11 +19,13 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.fairness.calls import DEAR, list_calls, prepare
+from tests.fairness.calls import DEAR, Given, list_calls, prepare
 from tests.surfaces.served import serve_http
 
 GOOD, OPEN = 20, 64
@@ -57,13 +59,16 @@ class Caller:
             self._streams[1].close()
 
 
-async def measure(callers: list[Caller], method: str, params: dict[str, Any], seconds: int) -> list[float]:
+async def measure(
+    callers: list[Caller], method: str, given: Given, numbers: Iterator[int], seconds: int
+) -> list[float]:
     """Returns how long the calls took that each caller makes once a second."""
     took: list[float] = []
 
     async def call(caller: Caller, start: float) -> None:
         for second in range(seconds):
             await asyncio.sleep(max(0.0, start + second - time.monotonic()))
+            params = given(next(numbers), False)
             begun = time.monotonic()
             await caller.ask(method, params)
             took.append(time.monotonic() - begun)
@@ -76,9 +81,9 @@ async def measure(callers: list[Caller], method: str, params: dict[str, Any], se
 class Hostile:
     """A caller that keeps as many calls open as it can."""
 
-    def __init__(self, url: str, key: str, method: str, params: dict[str, Any]) -> None:
+    def __init__(self, url: str, key: str, method: str, given: Given, numbers: Iterator[int]) -> None:
         self._callers = [Caller(url, key) for _ in range(OPEN)]
-        self._method, self._params = method, params
+        self._method, self._given, self._numbers = method, given, numbers
         self.begun, self._ending = asyncio.Event(), False
 
     async def attack(self) -> None:
@@ -89,7 +94,9 @@ class Hostile:
 
     async def _call(self, caller: Caller, number: int) -> None:
         while not self._ending:
-            name, given = (self._method, self._params) if number % 2 else DEAR[number // 2 % len(DEAR)]
+            name, given = DEAR[number // 2 % len(DEAR)]
+            if number % 2:
+                name, given = self._method, self._given(next(self._numbers), True)
             answer = await caller.ask(name, {**given, "idempotency_key": "same"} if number % 3 == 0 else given)
             self.begun.set()
             if answer.get("error", {}).get("code") == -32000:  # its limit: it goes on as fast as that allows
@@ -100,22 +107,23 @@ class Hostile:
         self._ending = True
 
 
-async def compare(url: str, keys: list[str], method: str, params: dict[str, Any], options: argparse.Namespace) -> bool:
+async def compare(url: str, keys: list[str], method: str, given: Given, options: argparse.Namespace) -> bool:
     """Print both numbers of an operation. Returns whether the promise holds."""
+    good, hostile_ones = count(), count()
     callers = [Caller(url, key) for key in keys[:GOOD]]
-    for name, given in ((method, params), *DEAR):  # the first use of a part imports it
-        answer = await callers[0].ask(name, given)
+    for name, params in ((method, given(next(good), False)), *DEAR):  # the first use of a part imports it
+        answer = await callers[0].ask(name, params)
         assert "result" in answer, f"{name}: {answer}"  # the time of a refusal says nothing
     alone: list[float] = []
     beside: list[float] = []
     for turn in range(2 * options.turns):
         if turn % 4 in (0, 3):
-            alone += await measure(callers, method, params, options.seconds)
+            alone += await measure(callers, method, given, good, options.seconds)
             continue
-        hostile = Hostile(url, keys[GOOD + turn // 2], method, params)
+        hostile = Hostile(url, keys[GOOD + turn // 2], method, given, hostile_ones)
         attack = asyncio.create_task(hostile.attack())
         await asyncio.wait_for(hostile.begun.wait(), 60)
-        beside += await measure(callers, method, params, options.seconds)
+        beside += await measure(callers, method, given, good, options.seconds)
         hostile.end()
         await attack
     holds = find_p99(beside) <= 2 * find_p99(alone) + 0.05
@@ -151,13 +159,13 @@ def main() -> int:
         flags = ("--config", str(used / "unlimited.toml")) if options.unlimited else ()
         (used / "unlimited.toml").write_text("[limits]\nper_minute = 0\nin_flight = 0\n")
         shutil.copytree(used, kept, symlinks=True)
-        for method, params in list_calls(ids):
+        for method, given in list_calls(ids):
             if options.only and method not in options.only:
                 continue
             shutil.rmtree(used)
             shutil.copytree(kept, used, symlinks=True)
             with serve_http(used / "work", "--auth", "key", "--toolset", "extra", *flags) as served:
-                broken += not asyncio.run(compare(served.url, keys, method, params, options))
+                broken += not asyncio.run(compare(served.url, keys, method, given, options))
     return min(1, broken)
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import base64
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from postil.app import read_catalogue
 from tests.surfaces.programs import BIN
 from tests.workspace.repositories import git, new_repository
 
+Given: TypeAlias = Callable[[int, bool], dict[str, Any]]
+"""The arguments of the so-many-th call of the good callers; or, if True is given, of the hostile one."""
 LEFT_OUT = {
     "inbox_wait": "it waits for what nobody sends",
     "request_review": "it waits for a person",
@@ -41,14 +44,23 @@ _OWN: dict[str, dict[str, Any]] = {
     "comments_move_all": {"target": "b.py"},
     "comments_restore": {"all": True},
     "git_mile_update": {"title": "another title"},
-    "git_mile_check": {"add": ["it works"]},
     "git_mile_label": {"add": ["slow"]},
     "git_mile_edit_all": {"add_labels": ["slow"]},
     "issue_sync": {"direction": "pull"},
 }
 
 
-def list_calls(ids: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def tick(issues: list[str], number: int, hostile: bool) -> dict[str, Any]:
+    """Returns the arguments that tick the criterion of each issue in turn, and then clear it.
+
+    A criterion that every call adds makes each one dearer than the one before, and measures how many there were.
+    """
+    half = len(issues) // 2
+    own = issues[half:] if hostile else issues[:half]
+    return {"id": own[number % len(own)], "number": 1, "done": number // len(own) % 2 == 0}
+
+
+def list_calls(ids: dict[str, Any]) -> Iterator[tuple[str, Given]]:
     """Yields every operation that answers by itself, with arguments that it takes."""
     for entry in read_catalogue().operations:
         if entry.part == "gitlab" or not entry.tool or entry.name in LEFT_OUT:
@@ -66,7 +78,11 @@ def list_calls(ids: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             "target": ids["other"],
         }
         required = json.loads(bytes(entry.input_schema)).get("required", ())
-        yield entry.name, {name: given[name] for name in required} | _OWN.get(entry.name, {}) | own
+        fixed = {name: given[name] for name in required} | _OWN.get(entry.name, {}) | own
+        if entry.name == "git_mile_check":
+            yield entry.name, partial(tick, ids["issues"])
+        else:
+            yield entry.name, lambda number, hostile, fixed=fixed: fixed
 
 
 def prepare(root: Path, keys: int, many: int = 20) -> tuple[list[str], dict[str, Any]]:
@@ -89,7 +105,7 @@ def prepare(root: Path, keys: int, many: int = 20) -> tuple[list[str], dict[str,
 
     for number in range(many):
         postil("comments", "add", "a.py", "1", f"remark {number}")
-        postil("issue", "create", f"issue {number}")
+        postil("issue", "create", f"issue {number}", "-d", "- [ ] it works")
     comments = [comment["id"] for comment in ask("comments", "list")["comments"]]
     issues = [issue["id"] for issue in ask("issue", "list")["items"]]
     postil("comments", "move", comments[-1], "a.py", "2")
@@ -97,7 +113,8 @@ def prepare(root: Path, keys: int, many: int = 20) -> tuple[list[str], dict[str,
     milestone = ask("milestone", "create", "a milestone")["id"]
     ids = {
         "comment": comments[0], "moved": comments[-1], "issue": issues[0], "other": issues[1],
-        "milestone": milestone, "message": ask("inbox", "send", "-f", "a.py", "-l", "1", "-c", "look")["id"],
+        "issues": issues, "milestone": milestone,
+        "message": ask("inbox", "send", "-f", "a.py", "-l", "1", "-c", "look")["id"],
         "suggestion": ask("inbox", "send", "-f", "a.py", "-l", "2", "-c", "so", "--suggest", "    return 2")["id"],
     }  # fmt: skip
     return [postil("key", "create", f"k{number}", "--workspace") for number in range(keys)], ids

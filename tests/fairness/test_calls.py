@@ -9,7 +9,7 @@ import pytest
 
 from postil.app import read_catalogue
 from tests.fairness.__main__ import Caller
-from tests.fairness.calls import DEAR, LEFT_OUT, list_calls, prepare
+from tests.fairness.calls import DEAR, LEFT_OUT, list_calls, prepare, tick
 from tests.surfaces.served import serve_http
 
 LAST = ("delete_comment", "git_mile_close", "issue_move", "issue_delete")
@@ -19,7 +19,7 @@ def test_every_operation_is_asked_or_left_out_for_a_reason(tmp_path: Path, monke
     for name in ("STATE", "CACHE", "CONFIG"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
     keys, ids = prepare(tmp_path / "work", 1, many=2)
-    calls = [*DEAR, *list_calls(ids)]
+    calls = [*DEAR, *((name, given(0, False)) for name, given in list_calls(ids))]
     asked = {name for name, _ in calls}
     assert asked | set(LEFT_OUT) == {e.name for e in read_catalogue().operations if e.tool and e.part != "gitlab"}
 
@@ -35,3 +35,13 @@ def test_every_operation_is_asked_or_left_out_for_a_reason(tmp_path: Path, monke
     with serve_http(tmp_path / "work", "--auth", "key", "--toolset", "extra") as served:
         refused = asyncio.run(ask(served.url))
     assert not refused, "\n".join(refused)
+
+
+def test_ticking_changes_something_with_every_call_and_makes_nothing_longer() -> None:
+    done: dict[str, bool] = {}
+    for hostile in (False, True):
+        for number in range(40):
+            given = tick(["a", "b", "c", "d"], number, hostile)
+            assert done.get(given["id"], False) != given["done"]
+            done[given["id"]] = given["done"]
+    assert done == dict.fromkeys("abcd", False)
