@@ -61,7 +61,7 @@ def test_the_table_is_changed_knowingly() -> None:
         "FORM": 16_384, "PAGE_FORM": mib, "DOCUMENT": 16 * mib,
         "GIT_OUTPUT": 64 * mib, "GIT_OBJECT": 16 * mib, "GIT_MEMORY": 256 * mib, "GIT_INDEX_MEMORY": 1024 * mib,
         "LINES": 500_000, "BACKUP_LINE": 32 * mib, "BACKUP": 16_384 * mib, "IMPORT": 512 * mib,
-        "CONFIG": mib, "REFS": 64 * mib,
+        "CONFIG": mib, "REFS": mib,
         "LOG_SEGMENT": 8 * mib, "LOG_OBJECT": 12 * mib, "LOG_TAIL": 64 * mib, "LOG_SEGMENTS": 100_000,
         "HELD": 40 * mib, "HERE": 131_072, "COMMENTS_HERE": 524_288, "LINES_HERE": 10_000,
         "FILE": 16 * mib, "SETTINGS": 262_144, "SMALL_FILE": mib, "STANDARD_INPUT": 64 * mib,
@@ -90,6 +90,8 @@ READERS = {
 }
 WRITERS = {
     "surfaces/page/running_server.py": "exclusively",
+    "tracker/log/new_objects.py": "exclusively",
+    "tracker/log/ref_file.py": "exclusively; or appends, waits for nobody, and follows no link",
     "surfaces/page/open_command.py": "a name of ours in the user's own state folder, and no link",
     "secret.py": "exclusively",
     "workspace/files.py": "exclusively; or a lock, opened for both, which waits for nobody",

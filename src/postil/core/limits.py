@@ -60,8 +60,8 @@ GIT_INDEX_MEMORY: Final = 1024 * MIB
 """The same for commands that hold the whole index of a very large repository."""
 CONFIG: Final = 1 * MIB
 """A config file of a repository."""
-REFS: Final = 64 * MIB
-"""The file of packed refs."""
+REFS: Final = 1 * MIB
+"""The file of packed refs, as it is read here: in a larger one git seeks."""
 LOG_SEGMENT: Final = 8 * MIB
 """A segment of a tracker's log, as we write it."""
 LOG_OBJECT: Final = 12 * MIB

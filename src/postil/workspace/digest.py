@@ -20,7 +20,12 @@ def sha256(content: bytes) -> str:
 def blob_id(content: bytes, width: int = 40) -> str:
     """Return git's id of a blob with this content: SHA-1, or SHA-256 in a repository whose ids are 64 wide."""
     named = b"blob %d\0" % len(content) + content
-    return sha256(named) if width == 64 else _load("hashlib" in sys.modules, "_sha1").sha1(named).hexdigest()
+    return sha256(named) if width == 64 else sha1(named)
+
+
+def sha1(content: bytes) -> str:
+    """Return the hexadecimal SHA-1."""
+    return _load("hashlib" in sys.modules, "_sha1").sha1(content).hexdigest()
 
 
 @lru_cache

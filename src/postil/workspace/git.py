@@ -17,7 +17,7 @@ import msgspec
 
 from postil.core import limits
 from postil.core.failure import Failure
-from postil.workspace.disk import find_special
+from postil.workspace.disk import find_special, read_regular
 from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut, GitTooLarge, OddRepository
 from postil.workspace.hardening import GitMode, prepare, read_version
 from postil.workspace.repository import Repository, locate
@@ -34,6 +34,24 @@ MOST_FOLDERS = 20_000
 LOCAL = GitMode()
 DURABLE = GitMode(durable=True)
 NETWORK = GitMode(network=True, durable=True)
+
+
+def check_repository(root: str) -> str:
+    """Returns the folder in which git would find its objects and refs, for who needs no process to read or write them.
+
+    Raises whatever keeps git itself from being started in this repository.
+    """
+    return prepare(root, ("for-each-ref",), None, LOCAL).environment["GIT_COMMON_DIR"]
+
+
+def find_object_folder(root: str) -> str | None:
+    """Returns where objects may be put as files of their own; None where the settings say how that is to be done.
+
+    Those of another format, or for a group of users, only git writes. Raises as `check_repository` does.
+    """
+    common = check_repository(root)
+    config = (read_regular(os.path.join(common, "config"), 2 * limits.CONFIG) or b"objectformat").lower()
+    return None if b"objectformat" in config or b"sharedrepository" in config else os.path.join(common, "objects")
 
 
 class GitResult(msgspec.Struct, frozen=True):

@@ -4,10 +4,42 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from postil.tracker.log.append import move_ref
 from postil.tracker.log.new_objects import Author, NewObjects
 from postil.workspace.git import run_git
 from postil.workspace.repository import find_repository
+from tests.tracker.programs import git
+
+
+def test_an_object_is_the_file_that_git_would_have_written(repository: Path):
+    content = b"some lines\n"
+    oid = NewObjects(find_repository(str(repository))).write("blob", content)
+    assert oid == run_git(str(repository), "hash-object", "--stdin", input=content).decode().strip()
+    assert run_git(str(repository), "cat-file", "blob", oid) == content
+    (folder,) = (repository / ".git" / "objects").glob(oid[:2])
+    (file,) = folder.iterdir()  # nothing else is left there
+    assert (file.name, file.stat().st_mode & 0o777) == (oid[2:], 0o444)
+
+
+def test_writing_an_object_again_leaves_it_as_it_is(repository: Path):
+    here = find_repository(str(repository))
+    oid = NewObjects(here).write("blob", b"some lines\n")
+    file = repository / ".git" / "objects" / oid[:2] / oid[2:]
+    before = file.stat().st_ino
+    assert NewObjects(here).write("blob", b"some lines\n") == oid
+    assert file.stat().st_ino == before
+    assert [each.name for each in file.parent.iterdir()] == [file.name]
+
+
+@pytest.mark.parametrize("options", [("--object-format=sha256",), ("--shared=group",)])
+def test_where_the_settings_say_how_objects_are_written_git_writes_them(tmp_path: Path, options: tuple[str, ...]):
+    git(tmp_path, "init", "-q", *options, "other")
+    new = NewObjects(find_repository(str(tmp_path / "other")))
+    oid = new.write("blob", b"some lines\n")
+    assert not new.are_files
+    assert git(tmp_path / "other", "cat-file", "blob", oid) == "some lines\n"
 
 
 def test_what_a_collection_deleted_before_it_ended_is_written_again(repository: Path):

@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from postil.tracker.log.refs import Tip, find_stale_locks, is_own, list_logs, name_own_ref, parse_log_ref
+from postil.tracker.log.refs import (
+    PATTERNS,
+    Tip,
+    find_stale_locks,
+    is_own,
+    list_logs,
+    name_own_ref,
+    parse_log_ref,
+    read_ref_files,
+)
 from tests.tracker.programs import git
 
 REPLICA = "abcdefghijklm"
@@ -50,6 +59,80 @@ def test_logs_are_listed_and_other_refs_are_not(repository: Path):
     git(repository, "update-ref", f"refs/postil/log/{REPLICA}", head)
     git(repository, "update-ref", "refs/postil/log/nobody", head)
     assert list_logs(str(repository)) == [Tip(f"refs/postil/log/{REPLICA}", head, REPLICA)]
+
+
+def ask_git(repository: Path) -> dict[str, str]:
+    """Returns what git says of the refs where logs are."""
+    listed = git(repository, "for-each-ref", "--format=%(refname) %(objectname)", *PATTERNS).splitlines()
+    return {ref: oid for ref, oid in (line.split() for line in listed) if parse_log_ref(ref)}
+
+
+def read_files(repository: Path) -> dict[str, str] | None:
+    found = read_ref_files(str(repository / ".git"))
+    return None if found is None else {tip.ref: tip.oid for tip in found}
+
+
+@pytest.fixture
+def commits(repository: Path) -> list[str]:
+    for message in "xy":
+        git(repository, "commit", "--quiet", "--allow-empty", "-m", message)
+    return git(repository, "rev-list", "HEAD").split()
+
+
+def test_the_files_say_of_logs_what_git_says(repository: Path, commits: list[str]):
+    old, new = commits
+    for ref in (
+        f"refs/postil/log/{REPLICA}",
+        f"refs/heads/postil/log/{REPLICA}",
+        f"refs/postil/remote/origin/{REPLICA}",
+        f"refs/postil/remote/a/b/{REPLICA}",
+        f"refs/remotes/origin/postil/log/{REPLICA}",
+        f"refs/postil/kept/{REPLICA}/0123456789abcdef",
+        "refs/postil/log/nobody",
+    ):
+        git(repository, "update-ref", ref, old)
+    assert read_files(repository) == ask_git(repository)
+    git(repository, "pack-refs", "--all")
+    assert read_files(repository) == ask_git(repository)
+    git(repository, "update-ref", f"refs/postil/log/{REPLICA}", new)  # beside the packed one
+    git(repository, "update-ref", "-d", f"refs/postil/remote/origin/{REPLICA}")
+    (repository / ".git/refs/postil/log" / f"{REPLICA}.lock").touch()
+    assert read_files(repository) == ask_git(repository)
+    assert len(ask_git(repository)) == 5
+    assert [tip.ref for tip in list_logs(str(repository))] == sorted(ask_git(repository))
+
+
+@pytest.mark.parametrize(
+    ("ref", "content"),
+    [
+        (f"refs/postil/log/{REPLICA}", "ref: refs/heads/main\n"),
+        (f"refs/postil/log/{REPLICA}", "no object\n"),
+        (f"refs/postil/log/{REPLICA}", ""),
+        (f"refs/postil/log/{REPLICA}", f"{'0' * 40}\n"),
+        (f"refs/postil/remote/a..b/{REPLICA}", f"{'1' * 40}\n"),
+        (f"refs/postil/remote/a b/{REPLICA}", f"{'1' * 40}\n"),
+    ],
+)
+def test_what_is_odd_among_the_files_is_asked_of_git(repository: Path, commits: list[str], ref: str, content: str):
+    path = repository / ".git" / ref
+    path.parent.mkdir(parents=True)
+    path.write_text(content)
+    assert read_files(repository) is None
+    assert {tip.ref: tip.oid for tip in list_logs(str(repository))} == ask_git(repository)
+
+
+def test_a_ref_that_is_no_file_is_asked_of_git(repository: Path, commits: list[str], tmp_path: Path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text(f"{commits[0]}\n")
+    folder = repository / ".git/refs/postil/log"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / REPLICA)
+    assert read_files(repository) is None
+
+
+def test_refs_that_lie_in_a_table_are_asked_of_git(repository: Path, commits: list[str]):
+    (repository / ".git/reftable").mkdir()
+    assert read_files(repository) is None
 
 
 def test_only_an_old_lock_is_stale(repository: Path):

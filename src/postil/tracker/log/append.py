@@ -10,6 +10,7 @@ from postil.core import call, limits
 from postil.core.failure import StorageFailed
 from postil.tracker.log.format import SEAL, LogCommit, LogDamaged, Objects, Segment, open_objects
 from postil.tracker.log.new_objects import Author, NewObjects, sign
+from postil.tracker.log.ref_file import move_file
 from postil.tracker.log.salvage import REFLOG_MESSAGE
 from postil.workspace.failures import GitFailed
 from postil.workspace.git import DURABLE, run_git, try_git
@@ -125,6 +126,13 @@ def move_ref(repository: Repository, ref: str, oid: str, old: str | None, author
 
     Its reflog names the move: that is how the log is found again when a commit of it is lost.
     """
+    wait_for_sync = new.begin_sync()
+    if old and new.are_files and move_file(repository, ref, oid, old, sign(author), wait_for_sync):
+        if new.outlive_collection():
+            new.begin_sync()()
+            new.sync_folders(ref)
+        return
+    wait_for_sync()
     deadline = time.monotonic() + _STALE + 10
     who = {"GIT_COMMITTER_NAME": author.name, "GIT_COMMITTER_EMAIL": author.mail}
     options = ("--create-reflog", "-m", REFLOG_MESSAGE, "--end-of-options")
@@ -132,6 +140,7 @@ def move_ref(repository: Repository, ref: str, oid: str, old: str | None, author
         done = try_git(repository.root, "update-ref", *options, ref, oid, old or "0" * len(oid), env=who, mode=DURABLE)
         if done.status == 0:
             new.outlive_collection()
+            new.begin_sync()()
             new.sync_folders(ref)
             return
         said = done.err.decode("utf-8", "replace")

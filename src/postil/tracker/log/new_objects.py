@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import msgspec
 
 from postil.core.failure import StorageFailed
+from postil.workspace.digest import sha1
+from postil.workspace.disk import sync
 from postil.workspace.failures import GitFailed
-from postil.workspace.git import DURABLE, run_git, try_git
+from postil.workspace.git import DURABLE, find_object_folder, run_git, try_git
 from postil.workspace.repository import Repository
 
 _COLLECTION = 60.0
@@ -19,6 +23,7 @@ _COLLECTION = 60.0
 
 
 _TRIES = 20
+_NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Author(msgspec.Struct, frozen=True):
@@ -41,18 +46,54 @@ class NewObjects:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._written: dict[str, tuple[str, bytes]] = {}
+        self._asked_git = False
+        self._unsynced: set[str] = set()
 
     def write(self, kind: str, content: bytes) -> str:
         """Write an object. Returns its name. (Trees too: `mktree` never syncs what it writes.)"""
+        oid = self._write_file(kind, content) or self._ask_git(kind, content)
+        self._written[oid] = (kind, content)
+        return oid
+
+    def _write_file(self, kind: str, content: bytes) -> str:
+        """Write an object as git does it, without a process; `begin_sync` syncs the folder that names it.
+
+        Returns its name; empty where only git can do it, or say why not.
+        """
+        objects = find_object_folder(self._repository.root)
+        if objects is None:
+            return ""
+        whole = b"%s %d\0%s" % (kind.encode(), len(content), content)
+        oid = sha1(whole)
+        folder = os.path.join(objects, oid[:2])
+        # What a writer that is killed leaves under this name, `git gc` takes away.
+        temporary = os.path.join(folder, f"tmp_obj_{os.urandom(6).hex()}")
+        try:
+            with suppress(FileExistsError):
+                os.mkdir(folder)
+                self._unsynced.add(objects)
+            with open(os.open(temporary, os.O_WRONLY | _NEW, 0o444), "wb") as file:
+                try:
+                    file.write(zlib.compress(whole, 1))
+                    file.flush()
+                    os.fsync(file.fileno())
+                    os.link(temporary, os.path.join(folder, oid[2:]))
+                finally:
+                    os.unlink(temporary)
+        except OSError:
+            return ""
+        self._unsynced.add(folder)
+        return oid
+
+    def _ask_git(self, kind: str, content: bytes) -> str:
+        self._asked_git = True
         command = ("hash-object", "-t", kind, "-w", "--stdin")
         done, tries = try_git(self._repository.root, *command, input=content, mode=DURABLE), 1
         while b"No such file" in done.err and tries < _TRIES:  # a `git gc` has just removed the empty folder
             done, tries = try_git(self._repository.root, *command, input=content, mode=DURABLE), tries + 1
         if done.status != 0:
             raise GitFailed("hash-object", done.status, done.err.decode("utf-8", "replace"))
-        oid = done.out.decode().strip()
-        self._written[oid] = (kind, content)
-        return oid
+        return done.out.decode().strip()
 
     def write_tree(self, entries: Sequence[tuple[str, str, str]]) -> str:
         """Write a tree of (mode, name, object), already in order."""
@@ -76,18 +117,31 @@ class NewObjects:
             self.write(*self._written[oid])
         return bool(missing)
 
-    def outlive_collection(self) -> None:
+    @property
+    def are_files(self) -> bool:
+        """Whether all was written as files of their own, without git."""
+        return bool(self._written) and not self._asked_git
+
+    def begin_sync(self) -> Callable[[], None]:
+        """Begin to sync the folders of what was written without git. Returns what waits for it: StorageFailed."""
+        paths, self._unsynced = sorted(self._unsynced), set()
+        return _begin_sync(paths)
+
+    def outlive_collection(self) -> bool:
         """Wait for a `git gc` that looked at the refs before ours moved: it may delete what it took for garbage.
 
         And for one that ended since: it may have deleted a tree before the ref moved and its commit after that.
+        Returns whether something had to be written again.
         """
+        restored = False
         running = os.path.join(self._repository.common_dir, "gc.pid")
         deadline = time.monotonic() + _COLLECTION
         while os.path.exists(running) and time.monotonic() < deadline:
-            self.restore()
+            restored |= self.restore()
             time.sleep(0.02)
         if not all(map(self.is_loose, self._written)):  # deleted, or in a pack: git knows
-            self.restore()
+            restored |= self.restore()
+        return restored
 
     def is_loose(self, oid: str) -> bool:
         """Returns whether an object is there in a file of its own, which is not empty."""
@@ -105,39 +159,42 @@ class NewObjects:
             os.path.dirname(os.path.dirname(ref)),
         }
         folders |= {os.path.join("objects", oid[:2]) for oid in self._written}
-        _sync_together([os.path.join(self._repository.common_dir, folder) for folder in sorted(folders)])
+        _begin_sync([os.path.join(self._repository.common_dir, folder) for folder in sorted(folders)])()
 
 
-def _sync_together(folders: list[str]) -> None:
-    """Sync them at once: the disk then flushes once or twice, and not once for each."""
+def _begin_sync(paths: Sequence[str]) -> Callable[[], None]:
+    """Sync files and folders at once: the disk then flushes once or twice, and not once for each.
+
+    Returns what waits for it, and raises StorageFailed.
+    """
     faults: list[StorageFailed] = []
 
-    def sync(folder: str) -> None:
+    def sync_path(path: str) -> None:
         try:
-            _sync_folder(folder)
+            _sync_path(path)
         except StorageFailed as fault:
             faults.append(fault)
 
-    threads = [threading.Thread(target=sync, args=(folder,), daemon=True) for folder in folders]
+    threads = [threading.Thread(target=sync_path, args=(path,), daemon=True) for path in paths]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
-    if faults:
-        raise faults[0]
+
+    def finish() -> None:
+        for thread in threads:
+            thread.join()
+        if faults:
+            raise faults[0]
+
+    return finish
 
 
-def _sync_folder(path: str) -> None:
+def _sync_path(path: str) -> None:
     try:
-        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError):  # refs in a table, objects in a pack: then there is no such folder
+        sync(path)
+    except (FileNotFoundError, NotADirectoryError):  # refs in a table, objects in a pack, or collected: none is there
         return
-    try:
-        os.fsync(folder)
     except OSError as error:
         raise StorageFailed(
-            f"The folder {os.path.basename(path)} could not be synced: {error.strerror}",
+            f"{os.path.basename(path)} could not be synced: {error.strerror}",
             advice="Look at the disk; whether the change survives a power cut is not known",
         ) from error
-    finally:
-        os.close(folder)

@@ -13,6 +13,9 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from postil.core.limits import REFS
+from postil.workspace.disk import read_regular
+
 LOG = "refs/postil/log/"
 REMOTE = "refs/postil/remote/"
 KEPT = "refs/postil/kept/"
@@ -20,6 +23,9 @@ BRANCH_LOG = "refs/heads/postil/log/"
 PATTERNS = (LOG, REMOTE, KEPT, BRANCH_LOG, "refs/remotes/*/postil/log/*")
 FETCH = "+refs/postil/log/*:refs/postil/remote/{remote}/*"
 _BRANCH_REMOTE = r"refs/remotes/(?P<remote>.+)/postil/log/(?P<replica>[^/]+)\Z"
+_OID = re.compile(r"(?!0+\Z)(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
+_ODD = re.compile(r"[^\w/.+-]|\.\.|//|/\.|\./|refs/remotes/[^/]+/(?!postil/)")
+"""What is in names that git may refuse, or its pattern above does not find."""
 _REPLICA = re.compile(r"[a-z2-7]{12,40}\Z")
 
 
@@ -51,8 +57,15 @@ def parse_log_ref(ref: str) -> tuple[str, str | None] | None:
 
 
 def list_logs(root: str) -> list[Tip]:
-    """Returns every log there is, local and fetched."""
-    from postil.workspace.git import run_git  # the fast list reads the refs without git's process
+    """Returns every log there is, local and fetched. git is asked only where its files do not say it plainly."""
+    from postil.workspace.git import check_repository  # the fast list does without msgspec
+
+    found = read_ref_files(check_repository(root))
+    return _ask_git(root) if found is None else found
+
+
+def _ask_git(root: str) -> list[Tip]:
+    from postil.workspace.git import run_git
 
     listed = run_git(root, "for-each-ref", "--format=%(objectname) %(refname)", *PATTERNS)
     found: list[Tip] = []
@@ -62,6 +75,41 @@ def list_logs(root: str) -> list[Tip]:
         if named is not None:
             found.append(Tip(ref, oid, *named))
     return found
+
+
+def read_ref_files(git_dir: str) -> list[Tip] | None:
+    """Returns every log there is, from the files that git keeps refs in; None for what only git itself can read.
+
+    Loose refs first, as git does: one that is packed meanwhile is then found among the packed ones.
+    """
+    if os.path.exists(os.path.join(git_dir, "reftable")):
+        return None
+    found: dict[str, str] = {}
+    for path, ref in walk_ref_files(git_dir):
+        if not path.endswith(".lock"):
+            content = read_regular(path, 128)
+            if content is not None:
+                found[ref] = content.decode("ascii", "replace").rstrip()
+            elif os.path.lexists(path):
+                return None
+    packed = os.path.join(git_dir, "packed-refs")
+    content = read_regular(packed, REFS) if os.path.exists(packed) else b""
+    if content is None:
+        return None
+    if b"/postil/" in content:
+        for line in content.decode("utf-8", "replace").split("\n"):
+            oid, _, ref = line.partition(" ")
+            if "/postil/" in ref and not line.startswith(("#", "^")):
+                found.setdefault(ref, oid)
+    tips: list[Tip] = []
+    for ref, oid in sorted(found.items()):
+        named = parse_log_ref(ref)
+        if named is None:
+            continue
+        if not _OID.match(oid) or _ODD.search(ref):
+            return None
+        tips.append(Tip(ref, oid, *named))
+    return tips
 
 
 def name_own_ref(replica: str, branches: bool) -> str:

@@ -14,17 +14,16 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from postil.core.limits import REFS
 from postil.tracker.index.db_files import find_current, open_database
 from postil.tracker.index.tables import COLUMNS, Row, find_assignees, find_short_ids
-from postil.tracker.log.refs import parse_log_ref, walk_ref_files
+from postil.tracker.log.refs import read_ref_files
 from postil.tracker.query.order import Cursor, build_select, hash_question, parse_order, write_cursor
 from postil.tracker.query.parse import parse
 from postil.tracker.query.sql import QueryContext, compile_condition, find_milestones, has_status, restrict
 from postil.tracker.query.tree import QueryFault
 from postil.tracker.shell.columns import COLUMNS as NAMES
 from postil.tracker.shell.columns import DEFAULT_COLUMNS, Drawing, draw_list
-from postil.workspace.disk import find_git_roots, read_regular
+from postil.workspace.disk import find_git_roots
 
 _KINDS = {"issue": "issue", "milestone": "milestone", "mile": "milestone"}
 _VALUED = ("--filter", "--sort", "--limit", "--columns", "--format")
@@ -40,9 +39,10 @@ def fast_list(kind: str | None, words: Sequence[str], cwd: str, width: int = 0, 
     if git_dir is None:
         return None
     path = find_current(os.path.join(git_dir, "postil"))
-    refs = _read_refs(git_dir)
-    if refs is None or path is None:
+    tips = read_ref_files(git_dir)
+    if tips is None or path is None:
         return None
+    refs = {tip.ref: tip.oid for tip in tips}
     try:
         question = parse(filters)
         keys = parse_order(sort or question.sort)
@@ -155,29 +155,4 @@ def _find_git_dir(cwd: str) -> str | None:
     if not folder or any(os.path.exists(os.path.join(folder, f"postil.{kind}")) for kind in ("toml", "yaml", "yml")):
         return None
     plain = os.path.isdir(os.path.join(git_dir, "objects")) and os.path.isdir(os.path.join(git_dir, "refs"))
-    odd = ("commondir", "reftable")
-    return git_dir if plain and not any(os.path.exists(os.path.join(git_dir, name)) for name in odd) else None
-
-
-def _read_refs(git_dir: str) -> dict[str, str] | None:
-    """Returns every log's ref and commit, from the files git keeps them in; None for what only git itself can read."""
-    found: dict[str, str] = {}
-    packed = os.path.join(git_dir, "packed-refs")
-    content = read_regular(packed, REFS)
-    if content is None and os.path.lexists(packed):
-        return None
-    content = content or b""
-    if b"/postil/" in content:
-        for line in content.split(b"\n"):
-            if b"/postil/" in line and line[:1] not in (b"#", b"^"):
-                oid, _, ref = line.decode("utf-8", "replace").partition(" ")
-                if parse_log_ref(ref):
-                    found[ref] = oid
-    for path, ref in walk_ref_files(git_dir):
-        if path.endswith(".lock") or not parse_log_ref(ref):
-            continue
-        oid = (read_regular(path, 128) or b"").strip().decode("ascii", "replace")
-        if len(oid) not in (40, 64):
-            return None
-        found[ref] = oid
-    return found
+    return git_dir if plain and not os.path.exists(os.path.join(git_dir, "commondir")) else None

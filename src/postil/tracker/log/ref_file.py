@@ -1,0 +1,67 @@
+"""The ref of one's own log moved as git does it, without a process: under its lock, with a line in its reflog.
+
+Only the plain case: a ref of ours that lies in a file of its own and has a reflog. Everything else is left to git.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+
+from postil.tracker.log.refs import LOG
+from postil.tracker.log.salvage import REFLOG_MESSAGE
+from postil.workspace.disk import read_regular
+from postil.workspace.failures import WriteFailed
+from postil.workspace.files import atomic_write
+from postil.workspace.git import find_object_folder
+from postil.workspace.paths import RelativePath
+from postil.workspace.repository import Repository
+
+_SAFELY = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+def move_file(repository: Repository, ref: str, oid: str, old: str, who: bytes, check: Callable[[], None]) -> bool:
+    """Move a ref from old to oid, durably; `who` is who moves it, and when, as a commit says it.
+
+    `check` is called last before it moves: when it raises, the ref stays where it is. Returns False where it is git's
+    to do, or to say why it cannot be done: then the ref is as it was. Raises WriteFailed when it is moved and may not
+    survive a power cut.
+    """
+    if not ref.startswith(LOG) or find_object_folder(repository.root) is None:
+        return False
+    path = os.path.join(repository.common_dir, ref)
+    try:
+        os.close(os.open(f"{path}.lock", os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY, 0o666))
+    except OSError:  # another git is at it, or was killed there
+        return False
+    try:
+        if _read(path) != old or not _note(repository, ref, b"%s %s %s" % (old.encode(), oid.encode(), who)):
+            return False
+        atomic_write(repository.common_dir, RelativePath(ref), f"{oid}\n".encode(), check)
+    except WriteFailed:
+        if _read(path) != old:
+            raise
+        return False
+    finally:
+        with suppress(OSError):
+            os.unlink(f"{path}.lock")
+    return True
+
+
+def _read(path: str) -> str:
+    """Returns what a ref's file names; empty where there is none, as in a table or among packed refs."""
+    return (read_regular(path, 128) or b"").decode("ascii", "replace").rstrip("\n")
+
+
+def _note(repository: Repository, ref: str, move: bytes) -> bool:
+    """Write a line into the reflog of a ref. Returns whether there is one."""
+    line = b"%s\t%s\n" % (move, REFLOG_MESSAGE.encode())
+    try:
+        file = os.open(os.path.join(repository.common_dir, "logs", ref), os.O_WRONLY | os.O_APPEND | _SAFELY)
+        try:
+            return os.write(file, line) == len(line)
+        finally:
+            os.close(file)
+    except OSError:
+        return False

@@ -1,0 +1,115 @@
+"""Moving the ref of a log without git: what git would have done, or nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from postil.core.failure import StorageFailed
+from postil.tracker.log.ref_file import move_file
+from postil.tracker.log.salvage import read_reflog
+from postil.workspace.git import try_git
+from postil.workspace.repository import Repository, find_repository
+from tests.tracker.programs import git
+
+REF = "refs/postil/log/abcdefghijklm"
+WHO = b"Ann <ann@example.org> 1700000000 +0000"
+
+
+def pass_check() -> None:
+    """Let the ref move."""
+
+
+@pytest.fixture
+def commits(repository: Path) -> list[str]:
+    """Two commits, the older one first; the ref is at that one."""
+    for message in "xy":
+        git(repository, "commit", "--quiet", "--allow-empty", "-m", message)
+    new, old = git(repository, "rev-list", "HEAD").split()
+    git(repository, "update-ref", "--create-reflog", REF, old)
+    return [old, new]
+
+
+@pytest.fixture
+def here(repository: Path) -> Repository:
+    return find_repository(str(repository))
+
+
+def at(repository: Path) -> str:
+    return git(repository, "rev-parse", REF).strip()
+
+
+def test_git_reads_the_ref_and_its_reflog_as_if_it_had_moved_it(here: Repository, repository: Path, commits: list[str]):
+    old, new = commits
+    assert move_file(here, REF, new, old, WHO, pass_check)
+    assert at(repository) == new
+    said = git(repository, "log", "-g", "--format=%gd %gn <%ge> %gs %H", "--date=unix", "-1", REF)
+    assert said.split() == [f"{REF.removeprefix('refs/')}@{{1700000000}}", "Ann", "<ann@example.org>", "postil", new]
+    assert next(iter(read_reflog(str(repository), REF)))[1] == new
+    assert [path.name for path in (repository / ".git/refs/postil/log").iterdir()] == ["abcdefghijklm"]
+    assert move_file(here, REF, old, new, WHO, pass_check)
+
+
+def test_a_ref_that_somebody_else_has_moved_stays(here: Repository, repository: Path, commits: list[str]):
+    old, new = commits
+    git(repository, "update-ref", REF, new)
+    assert not move_file(here, REF, new, old, WHO, pass_check)
+    assert at(repository) == new
+
+
+def test_a_ref_that_another_git_has_locked_stays_and_so_does_the_lock(
+    here: Repository, repository: Path, commits: list[str]
+):
+    old, new = commits
+    lock = repository / ".git" / f"{REF}.lock"
+    lock.touch()
+    assert not move_file(here, REF, new, old, WHO, pass_check)
+    assert at(repository) == old
+    assert lock.exists()
+
+
+def test_while_it_moves_no_other_git_moves_it(here: Repository, repository: Path, commits: list[str]):
+    old, new = commits
+    refused: list[bytes] = []
+
+    def move_as_well() -> None:
+        refused.append(try_git(str(repository), "update-ref", REF, new, old).err)
+
+    assert move_file(here, REF, new, old, WHO, move_as_well)
+    assert b"cannot lock ref" in refused[0]
+
+
+def test_a_packed_ref_and_one_without_a_reflog_are_left_to_git(here: Repository, repository: Path, commits: list[str]):
+    old, new = commits
+    log = repository / ".git/logs" / REF
+    kept = log.read_bytes()
+    log.unlink()
+    assert not move_file(here, REF, new, old, WHO, pass_check)
+    log.write_bytes(kept)
+    git(repository, "pack-refs", "--all")
+    assert not move_file(here, REF, new, old, WHO, pass_check)
+    assert at(repository) == old
+    assert log.read_bytes() == kept
+    assert not [*repository.glob(".git/refs/postil/log/*")]
+
+
+def test_a_branch_is_left_to_git_which_knows_whether_it_is_checked_out(
+    here: Repository, repository: Path, commits: list[str]
+):
+    old, new = commits
+    branch = "refs/heads/postil/log/abcdefghijklm"
+    git(repository, "update-ref", "--create-reflog", branch, old)
+    assert not move_file(here, branch, new, old, WHO, pass_check)
+
+
+def test_a_ref_whose_objects_are_not_on_the_disk_stays(here: Repository, repository: Path, commits: list[str]):
+    old, new = commits
+
+    def fail() -> None:
+        raise StorageFailed("objects could not be synced")
+
+    with pytest.raises(StorageFailed):
+        move_file(here, REF, new, old, WHO, fail)
+    assert at(repository) == old
+    assert [path.name for path in (repository / ".git/refs/postil/log").iterdir()] == ["abcdefghijklm"]
