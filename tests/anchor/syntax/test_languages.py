@@ -194,9 +194,19 @@ def test_a_parser_works_in_slices_until_its_cpu_time_is_over(monkeypatch: pytest
     assert asked == [languages.SLICE]
 
 
-@pytest.mark.parametrize(("size", "milliseconds"), [(100, 1), (8_000, 5), (16_000, 9), (48_000, 18)])
+@pytest.mark.parametrize(
+    ("language", "size", "milliseconds"),
+    [
+        ("java", 100, 1),
+        ("java", 8_000, 3),
+        ("java", 16_000, 5),
+        ("java", 48_000, 13),
+        ("sql", 16_000, 9),
+        ("c", 48_000, 18),
+    ],
+)
 def test_a_text_may_take_as_long_as_its_size_allows(
-    monkeypatch: pytest.MonkeyPatch, size: int, milliseconds: int
+    monkeypatch: pytest.MonkeyPatch, language: str, size: int, milliseconds: int
 ) -> None:
     """Where each byte takes long, the end of the text takes far longer: 8 kB took 7 ms, and 170 ms in the last step."""
     stuck = Stuck()
@@ -204,7 +214,7 @@ def test_a_text_may_take_as_long_as_its_size_allows(
     monkeypatch.setattr(languages, "_parser", lambda language, seconds: stuck)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     monkeypatch.setattr(languages.time, "thread_time", lambda: stuck.calls / 1000)
     monkeypatch.setattr(languages.time, "monotonic", lambda: stuck.calls / 1000)
-    assert parse_kept.__wrapped__("$ ?>\n" * (size // 5), "java") is None
+    assert parse_kept.__wrapped__("$ ?>\n" * (size // 5), language) is None
     assert stuck.calls == milliseconds
 
 
