@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -168,8 +168,10 @@ class Rows:
     """The rows of a tree's text, found by bytes: a node takes ten times as long to say its own."""
 
     def __init__(self, root: Node) -> None:
-        lines = (root.text or b"").split(b"\n")
-        self._starts = [*accumulate(map((1).__add__, map(len, lines)), initial=root.start_byte)]
+        text = root.text or b""
+        self._lines = text.split(b"\n")
+        self.may_be_decorated = b"@" in text
+        self._starts = [*accumulate(map((1).__add__, map(len, self._lines)), initial=root.start_byte)]
         self._before = root.start_point[0] - 1
 
     def first(self, node: Node) -> int:
@@ -177,9 +179,12 @@ class Rows:
 
     def last(self, node: Node) -> int:
         """The row a node ends on; the end of a line belongs to it."""
-        end = node.end_byte
-        place = bisect_right(self._starts, end)
-        return max(self.first(node), place + self._before - (self._starts[place - 1] == end))
+        return bisect_right(self._starts, max(node.end_byte - 1, node.start_byte)) + self._before
+
+    def is_below_blank(self, row: int) -> bool:
+        """Whether nothing stands on the row above."""
+        place = row - self._before - 2
+        return place >= 0 and not self._lines[place].strip()
 
     def head(self, node: Node) -> int:
         """The row of a definition's name, or of the definition where the name has no node of its own."""
@@ -195,16 +200,17 @@ class Siblings:
     def __init__(self) -> None:
         self._known: dict[int, tuple[list[Node], dict[int, int]]] = {}
 
-    def before(self, node: Node, parent: Node | None) -> Iterator[Node]:
-        """Yields them, the nearest first."""
+    def before(self, node: Node, parent: Node | None) -> Iterable[Node]:
+        """Returns them, the nearest first."""
         if parent is None:
-            return
-        if parent.id not in self._known:
+            return ()
+        known = self._known.get(parent.id)
+        if known is None:
             children = parent.children
-            self._known[parent.id] = children, {child.id: index for index, child in enumerate(children)}
-        children, places = self._known[parent.id]
-        for index in range(places.get(node.id, 0) - 1, -1, -1):
-            yield children[index]
+            known = self._known[parent.id] = children, {child.id: index for index, child in enumerate(children)}
+        children, places = known
+        place = places.get(node.id, 0)
+        return map(children.__getitem__, range(place - 1, -1, -1))
 
 
 def first_row(node: Node, siblings: Siblings, rows: Rows) -> int:
@@ -215,6 +221,8 @@ def first_row(node: Node, siblings: Siblings, rows: Rows) -> int:
     while (parent := node.parent) is not None and parent.type in _WRAPPERS:
         node = parent
     row = comment = rows.first(node)
+    if rows.is_below_blank(row):
+        return row
     for before in siblings.before(node, parent):
         last, remark = rows.last(before), "comment" in before.type
         if last == comment < row:
@@ -233,6 +241,8 @@ def decorated_row(node: Node, siblings: Siblings, rows: Rows) -> int:
     while (parent := node.parent) is not None and parent.type in _DECORATED:
         node = parent
     row = rows.first(node)
+    if not rows.may_be_decorated:
+        return row
     for before in siblings.before(node, parent):  # TypeScript's methods have theirs beside them
         if before.type == "decorator":
             row = rows.first(before)

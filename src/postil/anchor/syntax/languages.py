@@ -251,6 +251,8 @@ def is_code(text: str, language: str | None) -> bool:
     """Whether there is a grammar for a text, and the text is something to parse with it, here or in a worker."""
     if language not in _GRAMMARS or not is_installed(language) or len(text) > MOST_BYTES:
         return False
+    if len(text) <= LARGEST_KEPT and max(map(len, text.split("\n"))) <= DEEPEST:
+        return not _has_deep_brackets(text)  # no line is long, and none begins far to the right
     return not _has_long_line(text) and not is_too_deep(text, language)
 
 
@@ -313,15 +315,13 @@ def count_memory() -> int:
 
 def is_too_deep(text: str, language: str) -> bool:
     """Whether the text may nest deeper than DEEPEST; at worst an ordinary text with very odd lines is said to."""
-    if _count(text) > DEEPEST and _has_deep_brackets(text):
+    if _has_deep_brackets(text):
         return True
     # A level takes at least one column, so only lines that begin far to the right can be deep.
     if len(text) > LARGEST_KEPT and not (_FAR_RIGHT_IN_YAML if language == "yaml" else _FAR_RIGHT).search(text):
         return False
     marks = _YAML_MARKS if language == "yaml" else " \t"
     lines = text.split("\n")
-    if max(map(len, lines)) <= DEEPEST:
-        return False
     if not any(len(line) - len(line.lstrip(marks)) > DEEPEST for line in lines if len(line) > DEEPEST):
         return False
     return language == "yaml" or _count_levels([len(line) - len(line.lstrip(marks)) for line in lines]) > DEEPEST
@@ -329,6 +329,8 @@ def is_too_deep(text: str, language: str) -> bool:
 
 def _has_deep_brackets(text: str) -> bool:
     """Whether brackets stand more than DEEPEST inside each other, of whatever kind."""
+    if _count(text) <= DEEPEST:
+        return False
     left = text.encode("utf-8", "surrogatepass").translate(_OPEN_OR_CLOSED, _NO_BRACKETS)
     for taken in range(DEEPEST):
         # Each time the innermost pairs go, and with them one level at most: soon so few are left that it is not deep.

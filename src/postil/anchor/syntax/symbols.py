@@ -152,7 +152,7 @@ def symbols_of(parsed: Parsed, language: str) -> list[Symbol] | None:
 
 
 def _read_symbols(root: Node, nodes: list[Node], language: str, until: float) -> list[Symbol] | None:
-    found: list[Symbol] = []
+    found: list[tuple[int, int, int, Symbol]] = []  # in the order of their lines, with the lines first
     open_: list[tuple[int, Symbol]] = []  # the definitions that enclose the current one, with the byte they end at
     siblings, rows = Siblings(), Rows(root)
     for number, node in enumerate(sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte))):
@@ -166,18 +166,18 @@ def _read_symbols(root: Node, nodes: list[Node], language: str, until: float) ->
         if len(open_) > MOST_CONTAINERS:
             continue
         kind = definitions.kind(node, language, bool(open_) and open_[-1][1].kind in TYPES)
-        outer = open_[-1][1].path if open_ else ()
-        containers = (*outer, *definitions.receiver(node))
+        containers = open_[-1][1].path if open_ else ()
+        if receiver := definitions.receiver(node):
+            containers = (*containers, *receiver)
         if language == "cpp":
             *scope, name = name.split("::")
             containers = (*containers, *scope)
-        span = Span(first_row(node, siblings, rows) + 1, rows.last(node) + 1)
+        first, last = first_row(node, siblings, rows) + 1, rows.last(node) + 1
         top = decorated_row(node, siblings, rows) + 1
-        symbol = Symbol(name, kind, span, containers, rows.head(node) + 1, top)
-        found.append(symbol)
+        symbol = Symbol(name, kind, Span(first, last), containers, rows.head(node) + 1, top)
+        found.append((first, -last, number, symbol))
         open_.append((node.end_byte, symbol))
-    found.sort(key=lambda symbol: (symbol.span.start, -symbol.span.last))
-    return found
+    return [symbol for *_, symbol in sorted(found)]
 
 
 def _find_definitions(root: Node, cursor: QueryCursor) -> list[Node]:
