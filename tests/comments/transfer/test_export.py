@@ -136,9 +136,9 @@ def test_an_answer_that_gets_too_large_ends_before_all_of_it_is_made(
     shown: list[str] = []
     without_source = export._without_source  # pyright: ignore[reportPrivateUsage]
 
-    def show(each: Located) -> object:
+    def show(each: Located, marks: str) -> object:
         shown.append(each.comment.id)
-        return without_source(each)
+        return without_source(each, marks)
 
     monkeypatch.setattr(export, "_without_source", show)
     for format_ in ("json", "jsonl", "csv"):

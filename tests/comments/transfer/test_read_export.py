@@ -70,6 +70,24 @@ def test_imported_comments_are_found_where_their_code_is_now(comments: Comments,
     assert found["the last"][1] in ("orphaned", "review", "modified")
 
 
+@pytest.mark.parametrize("format_", ["json", "jsonl", "csv"])
+def test_without_its_source_an_export_is_not_taken_for_other_code_on_the_same_lines(
+    comments: Comments, tmp_path: Path, format_: str
+) -> None:
+    moved = comments.add("a.py", 12, "about twelve").commentId
+    wide = comments.add("a.py", 4, "a range", endLine=6).commentId
+    gone = comments.add("lib/b.py", 7, "about seven").commentId
+    out = str(tmp_path / f"out.{format_}")
+    comments.export(format_, output=out)
+    assert "value_12" not in Path(out).read_text()
+    other = workspace(tmp_path / "there", **{"a.py": "# new\n# lines\n" + CODE, "lib/b.py": "other = 1\n" * 30})
+    other.transfer.import_files((out,))
+    found = {each.id: (each.line, each.endLine, each.state) for each in other.listed().comments}
+    assert found[moved] == (14, 0, "exact")
+    assert found[wide] == (6, 8, "exact")
+    assert found[gone][2] == "orphaned"
+
+
 def test_comments_of_files_that_are_not_here_are_named(comments: Comments, tmp_path: Path) -> None:
     fill(comments)
     out = str(tmp_path / "out.jsonl")

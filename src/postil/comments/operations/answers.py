@@ -61,6 +61,8 @@ class CommentNow(Struct, frozen=True, omit_defaults=True):
     """The commit that moved, changed or deleted the code, where it was asked for."""
     shown: str = ""
     """The text with its parameters filled in, when it has any."""
+    lineCodes: str = ""
+    """In an export that holds no source: the codes of its lines and of those around, for who imports it."""
 
     @property
     def lines(self) -> str:

@@ -92,6 +92,7 @@ def training_pieces(rows: Rows) -> Pieces:
                 "updated": comment.updated,
                 "status": comment.status,
                 "code": redact(_code(comment)),
+                **({"lineCodes": comment.lineCodes} if comment.lineCodes else {}),
             },
         }
         yield msgspec.json.encode(record) + b"\n", 1
@@ -120,12 +121,13 @@ COLUMNS = ("id", "filePath", "line", "endLine", "tag", "author", "created", "upd
 
 
 def csv_pieces(rows: Rows) -> Pieces:
-    """Returns one row a comment, with its code last; a cell that a spreadsheet would run is guard_cell."""
-    yield _csv_row((*COLUMNS, "code")), 0
+    """Returns one row a comment, its code or what tells it last; a cell that a spreadsheet would run is guarded."""
+    yield _csv_row((*COLUMNS, "code", "lineCodes")), 0
     for comment, _ in rows:
         values = [getattr(comment, name) for name in COLUMNS]
         values[1] = comment.path
-        yield _csv_row(["" if value in (None, 0) else guard_cell(str(value)) for value in (*values, _code(comment))]), 1
+        values += [_code(comment), comment.lineCodes]
+        yield _csv_row(["" if value in (None, 0) else guard_cell(str(value)) for value in values]), 1
 
 
 def _csv_row(cells: Iterable[str]) -> bytes:

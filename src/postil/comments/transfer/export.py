@@ -23,6 +23,7 @@ from postil.comments.operations.answers import CommentNow, Exported, comment_now
 from postil.comments.operations.validation import ExportOptions
 from postil.comments.search.filters import file_matches
 from postil.comments.source_tree import SourceTree
+from postil.comments.transfer.code_marks import mark_lines
 from postil.core import call
 from postil.core.failure import Failure, StorageFailed
 from postil.workspace.paths import RelativePath
@@ -40,6 +41,8 @@ FORMATS = {
     "csv": ("export://comments.csv", "text/csv"),
     "html": ("export://comments.html", "text/html"),
 }
+IMPORTED = ("json", "jsonl", "csv")
+"""What `comments import` reads."""
 ROWS_AT_ONCE = 10_000
 LARGEST_ANSWER = 64 * 1024 * 1024
 
@@ -91,8 +94,14 @@ def write_export(
     overview.refresh()
     found = overview.index.stream(*_select(overview, where)) if where else overview.index.stream()
     context = _Context(tree, options)
-    show = comment_now if options.includeSourceContext else _without_source
-    rows = ((show(each), context.around(each)) for each in _report_progress(found, overview))
+    marks = context.mark if format_ in IMPORTED else _mark_nothing
+    rows = (
+        (
+            comment_now(each) if options.includeSourceContext else _without_source(each, marks(each)),
+            context.around(each),
+        )
+        for each in _report_progress(found, overview)
+    )
     if largest:
         rows = _end_when_large(rows, out, largest, format_)
     if format_ == "parquet":
@@ -126,9 +135,13 @@ def _end_when_large(rows: Rows, out: BinaryIO, largest: int, format_: str) -> Ro
             )
 
 
-def _without_source(each: Located) -> CommentNow:
+def _without_source(each: Located, marks: str) -> CommentNow:
     """Returns a comment without any of the code that it is about."""
-    return replace(comment_now(each), oldText="", oldAround=(), newText="", candidates=())
+    return replace(comment_now(each), oldText="", oldAround=(), newText="", candidates=(), lineCodes=marks)
+
+
+def _mark_nothing(each: Located) -> str:
+    return ""
 
 
 def _report_progress(found: Iterator[Located], overview: Overview) -> Iterator[Located]:
@@ -156,16 +169,26 @@ class _Context:
             return ""
         if place.state == "orphaned":
             return place.oldText
-        if place.path != self._path:
-            self._path = place.path
-            try:
-                self._lines = split_lines(self._tree.source(RelativePath(place.path)).text)
-            except Failure:
-                self._lines = []
         around = self._options.contextLines
         first = max(place.line - 1 - around, 0)
         last = min(max(place.line, place.endLine) + around, first + MOST_ROWS)
-        return "\n".join(line[:LONGEST_TEXT] for line in self._lines[first:last])[:LONGEST_TEXT]
+        return "\n".join(line[:LONGEST_TEXT] for line in self._read(place.path)[first:last])[:LONGEST_TEXT]
+
+    def mark(self, each: Located) -> str:
+        """Returns the codes of the code under a comment; nothing where that is gone or uncertain."""
+        place = each.place
+        if place.state in ("orphaned", "review"):
+            return ""
+        return mark_lines(self._read(place.path), place.line, place.endLine)
+
+    def _read(self, path: str) -> Sequence[str]:
+        if path != self._path:
+            self._path = path
+            try:
+                self._lines = split_lines(self._tree.source(RelativePath(path)).text)
+            except Failure:
+                self._lines = []
+        return self._lines
 
 
 def _parquet(rows: Rows, out: BinaryIO) -> int:

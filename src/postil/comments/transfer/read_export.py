@@ -21,6 +21,7 @@ from postil.comments.sidecar.dialects import trim_line
 from postil.comments.sidecar.document import LineTexts, make_plain_marker
 from postil.comments.sidecar.format import detect_tag
 from postil.comments.source_tree import Source
+from postil.comments.transfer.code_marks import find_marked
 from postil.core import limits
 from postil.core.failure import InvalidArguments
 
@@ -50,6 +51,8 @@ class _About(Struct, frozen=True, kw_only=True):
     oldText: str = ""
     code: str = ""
     """The code it stood on, where the document has it under one name."""
+    lineCodes: str = ""
+    """What tells that code where the document does not hold it."""
 
 
 class Record(_About, frozen=True, kw_only=True):
@@ -174,14 +177,21 @@ def make_comment(record: Record, name: str, now: str) -> NewComment:
 
 def make_record_marker(record: Record, source: Source, name: str, now: str) -> NewMarker:
     """Returns the marker of an imported comment: on its line if its code is there, else by the code it remembers."""
-    line = max(record.line, 1)
+    line, end = max(record.line, 1), record.endLine
     remembered = record.remembered.split("\n")
     first = trim_line(remembered[0])
     lines = source.lines
+    if not first and record.lineCodes and not record.is_lost:
+        found, is_sure = find_marked(record.lineCodes, source.text, line)
+        if is_sure:
+            line, end = found, end + found - line if end else 0
+        else:  # by what that line says now, or by nothing
+            remembered = list(lines[found - 1 : found + 1]) if found else [NOT_KEPT]
+            first = trim_line(remembered[0]) or NOT_KEPT
     if record.is_lost:
         first = first or NOT_KEPT
     elif line <= len(lines) and first in ("", trim_line(lines[line - 1])):
-        end = record.endLine if line < record.endLine <= len(lines) else 0
+        end = end if line < end <= len(lines) else 0
         symbol = innermost(symbols(source.text, language_of(source.path)), line)
         return make_marker(source, symbol, line, end, name=name, now=now)
     texts = LineTexts(line_hash(first), first, nextLineText=trim_line(remembered[1]) if len(remembered) > 1 else "")
