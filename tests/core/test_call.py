@@ -95,6 +95,15 @@ def test_the_author_is_who_was_verified_and_a_name_is_a_claim() -> None:
     assert named.sign("ann") == "key:9823c9ecaa2b3d12 (bob as ann)"
 
 
+def test_what_a_caller_signed_is_theirs_whatever_they_are_called_by_now() -> None:
+    before, now = (Caller("key:9823c9ecaa2b3d12", surface="http", name=name) for name in ("bob", "robert"))
+    signed = Call(before).sign("")
+    assert now.signed(signed)
+    assert now.signed(Call(before).sign("claude"))
+    assert not Caller("key:9823c9ecaa2b3d1", surface="http").signed(signed)
+    assert (Caller().signed(""), Caller().signed(signed), now.signed("")) == (True, False, False)
+
+
 def test_two_principals_never_have_the_same_author() -> None:
     """Authors were cut: behind a long issuer everybody was the same."""
     issuer = "oauth:https://login.example.org/realms/" + "department-" * 6

@@ -36,6 +36,13 @@ class Caller(Struct, frozen=True):
     types: bool = False
     """Whether the command is read from a terminal, wherever its answers and errors go."""
 
+    def signed(self, author: str) -> bool:
+        """Returns whether `Call.sign` wrote this author for the caller, whatever they were called by then."""
+        if self.principal == LOCAL:
+            return not author
+        spelled = _spell(self.principal)
+        return author == spelled or author.startswith(f"{spelled} (")
+
     def __repr__(self) -> str:
         return f"Caller(principal={self.principal!r}, client={self.client!r}, surface={self.surface!r})"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postil.core.failure import Conflict, InvalidArguments, NotFound, StorageFailed
+from postil.core.failure import Conflict, InvalidArguments, NotAllowed, NotFound, StorageFailed
 
 
 class EmptyComment(InvalidArguments):
@@ -107,6 +107,18 @@ class AlreadyRead(Conflict):
             advice="Send a new message, or `postil inbox reopen` this one",
             id=number,
             state=state,
+        )
+
+
+class NotTheirs(NotAllowed):
+    """A message that somebody else wrote: what it says bears their name."""
+
+    def __init__(self, number: int, author: str) -> None:
+        whose = author or "the person whose machine this is"
+        super().__init__(
+            f"Message #{number} is by {whose}. Only who wrote it changes it or takes it back",
+            advice="Answer it, or resolve it",
+            id=number,
         )
 
 

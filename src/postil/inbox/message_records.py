@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import structs
 
+from postil.core import call
 from postil.inbox.failures import AlreadyRead, MessageDamaged, NoSuchMessage, StaleLease
 from postil.inbox.model import CLOSED, Lease, Message, Place, Reply
 from postil.storage.holder import is_alive
@@ -61,11 +62,16 @@ class MessageRecords:
         found = (decode(value) for _, value in self.records.range(self._prefix + space))
         return (message for message in found if message is not None)
 
+    def shown(self, space: str) -> Iterable[Message]:
+        """Returns those of a space that the caller may know of: what was never sent is its author's alone."""
+        return (message for message in self.decode_all(space) if not _is_private(message))
+
     def counts(self) -> Counts:
         """Returns how many wait, those on leases that are over included, and when an assistant last looked."""
         lapsed = sum(self.is_lapsed(message) for message in self.decode_all("leased"))
         waiting = sum(self.records.count(self._prefix + space) for space in ("queued", "broadcast"))
         drafts, requests = (self.records.count(self._prefix + space) for space in ("draft", REQUESTS))
+        drafts = len([*self.shown("draft")]) if drafts else 0
         return Counts(waiting + lapsed, self.last_read(), drafts, requests)
 
     def last_read(self) -> float:
@@ -83,7 +89,8 @@ class MessageRecords:
                 message = decode(value)
                 if message is None:
                     raise MessageDamaged(number)
-                return message
+                if not _is_private(message):
+                    return message
         raise NoSuchMessage(number)
 
     def find_unread(self, number: int) -> Message:
@@ -176,7 +183,8 @@ class MessageRecords:
 
     def requeue(self, message: Message, **changed: Any) -> Message:
         """Queue a message again, behind all others."""
-        return self.move(message, "queued", sequence=self.records.next("inbox/sequence"), **changed)
+        sequence = self.records.next("inbox/sequence")
+        return self.move(message, "queued", sequence=sequence, unsent=False, **changed)
 
     def move(self, old: Message, state: str, *, lease: Lease | None = None, **changed: Any) -> Message:
         """Bring a message into another state."""
@@ -257,6 +265,11 @@ class MessageRecords:
             return []
         found = self.records.range(self._prefix + "replies", _reply_key(message.id, first), message.said - first)
         return [(key, value) for key, value in found if key.startswith(_reply_key(message.id, 0)[:13])]
+
+
+def _is_private(message: Message) -> bool:
+    """Returns whether it was never sent, and somebody else wrote it."""
+    return (message.state == "draft" or message.unsent) and not call.current().caller.signed(message.author)
 
 
 def decode(value: bytes | None) -> Message | None:

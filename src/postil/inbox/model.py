@@ -107,6 +107,8 @@ class Message(Struct, frozen=True, omit_defaults=True):
     """Which system reported it, about no code; empty for what a person wrote."""
     author: str = ""
     """Who wrote it, as the gateway knows them; empty for the person whose machine this is."""
+    unsent: bool = False
+    """Whether it was thrown away as a draft: nobody but its author ever saw it."""
 
 
 def check_comment(comment: str) -> str:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec import structs
 
-from postil.inbox.failures import AlreadyClosed, NothingToSubmit, StillOpen
+from postil.core import call
+from postil.inbox.failures import AlreadyClosed, NothingToSubmit, NotTheirs, StillOpen
 from postil.inbox.message_records import HOMES, OPEN, SPACES, Counts, MessageRecords, decode, make_key, read_text
 from postil.inbox.model import CLOSED, Lease, Message, Outcome, Reply
 
@@ -104,14 +105,14 @@ class MessageStore:
             return sorted(map(messages.as_of_now, found), key=lambda message: message.id)
 
     def drafts(self) -> list[Message]:
-        """Returns what is not sent yet, oldest first."""
+        """Returns what the caller has not sent yet, oldest first."""
         with self._reading() as messages:
-            return [*messages.decode_all("draft")]
+            return [*messages.shown("draft")]
 
     def closed_messages(self) -> list[Message]:
         """Returns what was addressed, declined or dismissed in the last ninety days, oldest first."""
         with self._reading() as messages:
-            return [messages.join_replies(message, RECENT) for message in messages.decode_all("closed")]
+            return [messages.join_replies(message, RECENT) for message in messages.shown("closed")]
 
     def find_page(
         self, spaces: Sequence[str], keep: Callable[[Message], bool], most: int
@@ -121,7 +122,7 @@ class MessageStore:
         Only those that are returned get their replies: thousands may be passed over.
         """
         with self._reading() as messages:
-            found = [one for space in spaces for one in messages.decode_all(space) if keep(one)]
+            found = [one for space in spaces for one in messages.shown(space) if keep(one)]
             found.sort(key=lambda message: message.id, reverse=True)
             page = [messages.as_of_now(messages.join_replies(one, RECENT)) for one in found[:most]]
             return page, len(found) - len(page), messages.counts().drafts
@@ -262,9 +263,9 @@ class MessageStore:
             return messages.join_replies(message, RECENT)
 
     def submit(self, summary: str) -> tuple[list[Message], Counts]:
-        """Queue all drafts at once, as one review. Raises NothingToSubmit."""
+        """Queue all drafts of the caller at once, as one review. Raises NothingToSubmit."""
         with self._writing() as messages:
-            drafts = [*messages.decode_all("draft")]
+            drafts = [*messages.shown("draft")]
             if not drafts:
                 raise NothingToSubmit
             review = drafts[0].id
@@ -296,15 +297,27 @@ class MessageStore:
             return messages.hear_answers(most), messages.count_answers()
 
     def edit(self, number: int, comment: str) -> Message:
-        """Change the words of a message that nobody has read; one that is leased is queued again."""
+        """Change the words of a message that nobody has read; one that is leased is queued again.
+
+        Raises NotTheirs: words that others change would still bear its author's name.
+        """
         with self._writing() as messages:
-            message = structs.replace(messages.find_unread(number), comment=comment, edited=True)
+            message = messages.find_unread(number)
+            if not call.current().caller.signed(message.author):
+                raise NotTheirs(number, message.author)
+            message = structs.replace(message, comment=comment, edited=True)
             return messages.requeue(message) if message.state == "leased" else messages.put(message)
 
     def withdraw(self, number: int) -> Message:
-        """Take back a message that nobody has read."""
+        """Take back a message that nobody has read. The person whose machine this is may do so with everybody's.
+
+        Raises NotTheirs.
+        """
         with self._writing() as messages:
-            return messages.move(messages.find_unread(number), "dismissed")
+            message, caller = messages.find_unread(number), call.current().caller
+            if caller.principal != call.LOCAL and not caller.signed(message.author):
+                raise NotTheirs(number, message.author)
+            return messages.move(message, "dismissed", unsent=message.state == "draft")
 
     def reopen(self, number: int) -> Message:
         """Queue a message again that was read or closed."""

@@ -132,13 +132,13 @@ class RequestStore:
     def answer(
         self, number: int, verdict: Verdict, words: str, when: str, author: str = ""
     ) -> tuple[ReviewRequest, list[Message]]:
-        """End a request with the person's review: the verdict, and all drafts that belong to it, queued together.
+        """End a request with the person's review: the verdict, and all their drafts that belong to it, queued together.
 
         Drafts that were written for another open request stay. Raises NoSuchRequest, RequestEnded, NothingSaid.
         """
         with self._writing() as messages:
             request = self._find_open(messages.records, number)
-            drafts = [one for one in messages.decode_all("draft") if one.review in (0, number)]
+            drafts = [one for one in messages.shown("draft") if one.review in (0, number)]
             sent_before = any(one.review == number for space in OPEN for one in messages.decode_all(space))
             if verdict != "approve" and not words and not drafts and not sent_before:
                 raise NothingSaid(verdict)

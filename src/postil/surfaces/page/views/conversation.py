@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from postil.core.call import LOCAL
 from postil.surfaces.page.layout import later, when
 from postil.surfaces.page.markup import Html, tag
 from postil.surfaces.page.visit import Visit
@@ -185,7 +186,9 @@ def _acts(visit: Visit, message: Message) -> Html | None:
         acts.append(_button(visit, f"/inbox/{number}/reopen", "Reopen", "e"))
     elif not message.is_closed and message.state != "draft" and visit.offers("inbox_resolve"):
         acts.append(_button(visit, f"/inbox/{number}/resolve", "Resolve", "e"))
-    if message.state in ("draft", "queued", "leased") and visit.offers("inbox_withdraw"):
+    caller = visit.visitor.caller
+    is_ours = caller.principal == LOCAL or caller.signed(message.author)
+    if message.state in ("draft", "queued", "leased") and is_ours and visit.offers("inbox_withdraw"):
         acts.append(
             _button(visit, f"/inbox/{number}/withdraw", "Discard" if message.state == "draft" else "Withdraw", "w")
         )
