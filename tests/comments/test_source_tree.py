@@ -140,6 +140,20 @@ def test_a_syntax_error_elsewhere_is_a_warning(comments: Comments) -> None:
     assert "syntax error" in added.for_model()
 
 
+def test_a_macro_that_the_grammar_cannot_read_is_no_syntax_error(comments: Comments) -> None:
+    """A compiler sees what the macro stands for: this is code of a library that compiles."""
+    code = (
+        "static FASTCALL_ATTR JSOBJ FASTCALL_MSVC decode_array(struct DecoderState *ds)\n{\n  return decode(ds);\n}\n"
+    )
+    write(root_of(comments), "decode.c", code)
+    added = comments.add("decode.c", 3, "why not here?", "NOTE")
+    assert added.line == 3
+    assert "a macro that is not understood, or a syntax error" in added.for_model()
+    write(root_of(comments), "decode.c", "\n" + code)
+    (found,) = comments.file_comments("decode.c").comments
+    assert (found.state, found.line) == ("moved", 4)
+
+
 def test_code_with_a_syntax_error_can_be_commented_by_its_text(comments: Comments) -> None:
     write(root_of(comments), "broken.ts", "function f() {\n  return (1 +;\n}\n")
     assert code_of(comments, "broken.ts", 2) == -32006

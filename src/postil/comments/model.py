@@ -47,6 +47,10 @@ class Revision(Struct, frozen=True, omit_defaults=True):
     at: str = ""
 
 
+EDITED_BY = "x-editedBy"
+"""The key of a comment that says whose words it has, where they are not its author's."""
+
+
 class Comment(Struct, frozen=True):
     """A comment as a sidecar holds it, whatever the dialect."""
 
@@ -67,6 +71,8 @@ class Comment(Struct, frozen=True):
     params: dict[str, Param] = {}
     markerId: str = ""
     revisions: tuple[Revision, ...] = ()
+    editedBy: str = ""
+    """Whose words these are, where they are not the author's any more."""
 
 
 class Event(Struct, frozen=True, omit_defaults=True):

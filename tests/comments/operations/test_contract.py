@@ -267,7 +267,8 @@ def test_a_comment_where_nobody_would_see_it_is_refused(tmp_path: Path, folder: 
 
 
 def test_a_comment_on_a_blank_line_is_told_what_that_means(tmp_path: Path) -> None:
-    comments = workspace(tmp_path, **{"a.py": "\nfirst = 1\n\n\nsecond = 2\n\n", "empty.txt": "\n\n"})
+    code = "\nfirst = 1\n\n\nsecond = 2\n\n"
+    comments = workspace(tmp_path, **{"a.py": code, "a b.py": code, "empty.txt": "\n\n"})
     assert (
         "The nearest code is line 5, `second = 2`: move_comment to a.py 5" in comments.add("a.py", 3, "x").for_model()
     )
@@ -278,9 +279,10 @@ def test_a_comment_on_a_blank_line_is_told_what_that_means(tmp_path: Path) -> No
     person.person = True
     call.enter(person)
     try:
-        said = comments.add("a.py", 4, "x")
+        said, spaced = comments.add("a.py", 4, "x"), comments.add("a b.py", 4, "x")
     finally:
         call.enter(call.Call())
     assert f"`postil comments move {said.commentId} a.py 5`" in said.warning
+    assert f"`postil comments move {spaced.commentId} 'a b.py' 5`" in spaced.warning
     arguments = {"filePath": "a.py", "line": 3, "text": "x", "tag": "NOTE"}
     assert called(comments, "add_comment", arguments).warning == "", "the contract has no such words"

@@ -110,7 +110,7 @@ def _begin(first: Comment, commit: Commit | None) -> Iterator[Change]:
 def _compare(old: Comment, new: Comment, commit: Commit | None) -> Iterator[Change]:
     at, by = new.updated, commit.author if commit else ""
     if new.text != old.text:
-        yield Change(at, "edited", by, old.text, new.text, commit)
+        yield Change(at, "edited", new.editedBy or by, old.text, new.text, commit)
     if new.tag != old.tag:
         yield Change(at, "tagged", by, old.tag or "", new.tag or "", commit)
     known = {each.id for each in old.replies}

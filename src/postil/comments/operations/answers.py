@@ -61,6 +61,8 @@ class CommentNow(Struct, frozen=True, omit_defaults=True):
     """The commit that moved, changed or deleted the code, where it was asked for."""
     shown: str = ""
     """The text with its parameters filled in, when it has any."""
+    editedBy: str = ""
+    """Whose words these are, where they are not the author's any more."""
     lineCodes: str = ""
     """In an export that holds no source: the codes of its lines and of those around, for who imports it."""
 
@@ -68,6 +70,11 @@ class CommentNow(Struct, frozen=True, omit_defaults=True):
     def lines(self) -> str:
         """`42`, or `42-50` of a range."""
         return f"{self.line}-{self.endLine}" if self.endLine > self.line else str(self.line)
+
+    @property
+    def signed(self) -> str:
+        """Its author, and whose words it has where those are another's."""
+        return f"{self.author}, edited by {self.editedBy}" if self.editedBy else self.author
 
     @property
     def path(self) -> str:
@@ -135,6 +142,7 @@ def comment_now(located: Located, *, commit: Commit | None = None) -> CommentNow
         aiMeta=comment.aiMeta,
         markerId=comment.markerId,
         revisions=comment.revisions,
+        editedBy=comment.editedBy,
         commit=commit,
         shown=said if said != comment.text else "",
     )
@@ -245,7 +253,7 @@ def _show_entry(number: int, comment: CommentNow) -> str:
     replies = "".join(f"\n   ↳ {reply.author}: {indent(reply.text)}" for reply in comment.replies)
     return (
         f'{number}. {comment.tag or "COMMENT"} ({where}) - {comment.id}\n   "{said}"\n'
-        f"   Author: {comment.author} | {_show_anchor(comment)}{status}{replies}"
+        f"   Author: {comment.signed} | {_show_anchor(comment)}{status}{replies}"
     )
 
 
@@ -334,7 +342,7 @@ def _show_hit(number: int, comment: CommentNow, named: bool) -> str:
         unsure += f" | {comment.status.capitalize()}"
     return (
         f"{number}. 📝 {where}{tag}{name}\n"
-        f'   "{indent(comment.said)}"\n   Author: {comment.author} | Created: {made}{unsure}{model}'
+        f'   "{indent(comment.said)}"\n   Author: {comment.signed} | Created: {made}{unsure}{model}'
     )
 
 
@@ -397,7 +405,7 @@ def show_row(each: CommentNow, name: str) -> str:
     first, _, rest = strip_tag(each.said, each.tag).partition("\n")
     said = first[:80] + ("…" if rest or len(first) > 80 else "")
     replies = f" (+{len(each.replies)})" if each.replies else ""
-    who = f"{each.author}, {call.current().tell_moment(each.created)}"
+    who = f"{each.signed}, {call.current().tell_moment(each.created)}"
     return on_one_line(f"{name:>6}  {where}  [{each.tag or 'COMMENT'}]{mark}{status}  {who}: {said}{replies}")
 
 
@@ -410,4 +418,4 @@ def show_line(each: CommentNow) -> str:
     first, _, rest = strip_tag(each.said, each.tag).partition("\n")
     said = first[:100] + ("…" if rest or len(first) > 100 else "")
     answered = f" (+{len(each.replies)})" if each.replies else ""
-    return on_one_line(f"{where}  {each.tag or 'COMMENT'}{mark}{status}  {each.author}: {said}{answered}  {each.id}")
+    return on_one_line(f"{where}  {each.tag or 'COMMENT'}{mark}{status}  {each.signed}: {said}{answered}  {each.id}")

@@ -138,7 +138,7 @@ class Shown(Answer, frozen=True, omit_defaults=True):
         lines = [
             f"{now_.tag or 'COMMENT'} {now_.id} ({now_.status}{by})",
             f"{now_.path}:{now_.lines}  {now_.anchor}" + (f"  ({now_.origin})" if now_.origin else ""),
-            f"{now_.author}, {told(now_.created)}"
+            f"{now_.signed}, {told(now_.created)}"
             + (f", changed {told(now_.updated)}" if _is_changed(now_) else "")
             + (f", copy of {self.copyOf}" if self.copyOf else ""),
             "",

@@ -21,7 +21,7 @@ from postil.anchor.syntax.symbols import (
 from postil.comments.anchoring.marker import make_marker
 from postil.comments.clock import new_id, now
 from postil.comments.failures import CommentChanged, CommentNotFound, SourceNotParsed
-from postil.comments.model import ALL_TAGS, TAGS, Addition, AiMeta, NewComment
+from postil.comments.model import ALL_TAGS, EDITED_BY, TAGS, Addition, AiMeta, NewComment
 from postil.comments.operations.answers import Exported, FileComments, Found, Moved, comment_now
 from postil.comments.operations.validation import (
     BY_CONTRACT,
@@ -72,6 +72,8 @@ if TYPE_CHECKING:
 QUICKLY_READ = 500
 EXPORTS = ("json", "markdown", "jsonl", "parquet", "csv", "html")
 T = TypeVar("T")
+WITH_MACROS = ("c", "cpp")
+"""Languages whose files a grammar cannot judge: what a compiler sees is what their macros make of them."""
 
 
 def _advise_parsing(anchor: str) -> str:
@@ -94,8 +96,10 @@ def _warn_of_blank(source: Source, added: Added, anchor: str) -> str:
     nearest = next(below, next(above, None))
     if nearest is None:
         return said
-    where = f"{source.path} {nearest + 1}"
-    how = f"`postil comments move {comment} {where}`" if call.current().person else f"move_comment to {where}"
+    from shlex import quote  # only here are commands told
+
+    typed = f"`postil comments move {comment} {quote(source.path)} {nearest + 1}`"
+    how = typed if call.current().person else f"move_comment to {source.path} {nearest + 1}"
     return f"{said}. The nearest code is line {nearest + 1}, `{source.lines[nearest].strip()[:80]}`: {how}"
 
 
@@ -158,13 +162,14 @@ class ContractTools:
         named = symbols(source.text, language)
         symbol = innermost(named, line)
         problem = problem_at(problems, named, line) if problems else None
-        if problem and anchor != "text":
+        if problem and anchor != "text" and language not in WITH_MACROS:
             raise SourceNotParsed(source.path, describe_problem(problem), _advise_parsing(anchor))
         author = sign(author or ("" if asked.person else "ai"), self._context.person)
         repeated = original.id if original else ""
         added = self._add(source, symbol, line, text, author, tag or detect_tag(text), end, aiMeta, repeated)
         if problems:
-            return replace(added, warning=f"The file has a syntax error: {describe_problem(problems[0])}")
+            what = "a macro that is not understood, or a" if language in WITH_MACROS else "a"
+            return replace(added, warning=f"The file has {what} syntax error: {describe_problem(problems[0])}")
         is_blank = not any(row.strip() for row in source.lines[line - 1 : max(line, end)])
         return replace(added, warning=_warn_of_blank(source, added, anchor)) if is_blank else added
 
@@ -245,7 +250,12 @@ class ContractTools:
             values: JsonObject = {"text": text or found.text, "updated": updated}
             if new_tag != found.tag:
                 values["tag"] = new_tag
-            sidecar.change(found.id, values)
+            is_reworded, who = values["text"] != found.text, call.current().caller
+            by = sign("", self._context.person) if is_reworded else ""
+            if is_reworded and by != found.author and not who.signed(found.author):
+                # Of what is written on this machine git knows who did it.
+                values |= {EDITED_BY: by} if found.editedBy or who.principal != call.LOCAL else {}
+            sidecar.change(found.id, values, (EDITED_BY,) if is_reworded and EDITED_BY not in values else ())
             return Edited(found.id, sidecar.path, updated, new_tag)
 
         return self._in_its_file(filePath, commentId, lambda path: self._store.change(path, change))

@@ -83,7 +83,7 @@ def _describe(each: CommentNow) -> str:
     rule, _ = judge_rule(each)
     why = "" if rule == "comment" else f" ({_RULES[rule].lower()}: {each.reason}{_tell_old_place(each)})"
     tag = f"{each.tag}: " if each.tag and not each.said.startswith(each.tag) else ""
-    return f"{tag}{each.said} — {each.author}{why}"
+    return f"{tag}{each.said} — {each.signed}{why}"
 
 
 def _tell_old_place(each: CommentNow) -> str:

@@ -87,7 +87,8 @@ def _compare(then: Held, now: Held) -> Iterator[Step]:
 def _compare_one(old: tuple[str, int, Comment], new: tuple[str, int, Comment]) -> Iterator[Step]:
     (was, _, before), (path, line, comment) = old, new
     if comment.text != before.text:
-        yield Step("edited", comment.id, path, line, comment.author, comment.text, comment.tag, before.text)
+        by = comment.editedBy or comment.author
+        yield Step("edited", comment.id, path, line, by, comment.text, comment.tag, before.text)
     if comment.status != before.status:
         what: What = "reopened" if comment.status == "open" else "resolved"
         yield Step(what, comment.id, path, line, comment.resolvedBy, comment.text, comment.tag, before.status)

@@ -78,7 +78,7 @@ def _render_comment(each: CommentNow, margin: str, short: Mapping[str, str]) -> 
     lines = f" lines {each.lines}" if each.endLine > each.line else ""
     name = short.get(each.id, each.id)
     made = told(each.created, each.created[:10])
-    head = on_one_line(f"[{each.tag or 'COMMENT'}]{state}{stale}{status} {each.author}, {made}{lines}  {name}")
+    head = on_one_line(f"[{each.tag or 'COMMENT'}]{state}{stale}{status} {each.signed}, {made}{lines}  {name}")
     body = strip_tag(each.said, each.tag).split("\n")
     found = [f"{margin}┌ {head}", *(f"{margin}│ {line}" for line in body)]
     for reply in each.replies:

@@ -15,7 +15,7 @@ from typing import cast
 import msgspec
 from msgspec import Struct, field
 
-from postil.comments.model import AiMeta, Anchor, Comment, LineNumber, Marker, Param, Reply, Revision, Status
+from postil.comments.model import EDITED_BY, AiMeta, Anchor, Comment, LineNumber, Marker, Param, Reply, Revision, Status
 from postil.core.others.visible import on_one_line
 
 LONGEST_LINE = 2000
@@ -58,6 +58,7 @@ class _Comment(Struct, frozen=True, kw_only=True):
     resolvedAt: str | None = None
     replies: list[AnyReply] | None = None
     revisions: list[AnyRevision] | None = field(default=None, name="x-revisions")
+    editedBy: str | None = field(default=None, name=EDITED_BY)
 
 
 class AnyComment(_Comment, frozen=True, kw_only=True):
@@ -214,6 +215,7 @@ def _read_comment(raw: AnyComment, held_by: list[Marker]) -> Comment:
         params=_read_params(raw.params) if raw.params else {},
         markerId=own.id if own else "",
         revisions=tuple(Revision(r.text, r.author, r.at) for r in raw.revisions or ()),
+        editedBy=on_one_line(raw.editedBy or ""),
     )
 
 

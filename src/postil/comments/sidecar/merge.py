@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from postil.comments.model import EDITED_BY
 from postil.comments.sidecar.document import OWN_KEY, Sidecar
 from postil.comments.sidecar.json_edit import JsonObject
 
@@ -92,9 +93,12 @@ def merge_comment(base: JsonObject, ours: JsonObject, theirs: JsonObject) -> Jso
     both_changed = len(said) == 2 and str(base.get("text", "")) not in said
     if both_changed:
         older = theirs if newer is ours else ours
-        revision = {"text": older.get("text"), "author": older.get("author", ""), "at": older.get("updated", "")}
+        by = older.get(EDITED_BY) or older.get("author", "")
+        revision = {"text": older.get("text"), "author": by, "at": older.get("updated", "")}
         kept = result.get(REVISIONS)
         result[REVISIONS] = _union([], cast("list[object]", kept) if isinstance(kept, list) else [], [revision])
+        result.pop(EDITED_BY, None)  # it belongs to the words that stay
+        result |= {EDITED_BY: newer[EDITED_BY]} if EDITED_BY in newer else {}
     return result
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from postil.comments.model import EDITED_BY
 from postil.comments.sidecar.json_edit import JsonObject
 
-SAID = ("text", "tag", "status", "resolvedBy", "resolvedAt")
+SAID = ("text", "tag", "status", "resolvedBy", "resolvedAt", EDITED_BY)
 """What an edit or a decision changes, and what can be taken back; a key that is not there counts as null."""
 
 

@@ -133,7 +133,7 @@ class Moves:
         if not events:
             raise NotFound(
                 "This comment has not been moved, and no edit of it is known here",
-                advice="There is nothing to undo",
+                advice=f"There is nothing to undo; `postil comments delete {each.comment.id}` deletes it",
                 commentId=each.comment.id,
             )
         last = events[-1]

@@ -52,6 +52,7 @@ class Comment(Struct, frozen=True):
     created: str
     state: str
     updated: str = ""
+    editedBy: str = ""
     markerId: str = ""
     tag: str | None = None
     endLine: int = 0
@@ -161,6 +162,7 @@ def show_comment(visit: Visit, one: Comment, *, with_place: bool = True) -> Html
             tag("span", one.state, class_=f"anchor {one.state}", title=STATES.get(one.state, "")),
             tag("span", one.status, class_="state") if not one.is_open else None,
             tag("strong", one.author),
+            tag("span", f"edited by {one.editedBy}", class_="quiet") if one.editedBy else None,
             tag("a", when(one.created), href=f"/comments/{quote(one.id, safe='')}", class_="quiet"),
         ),
         tag("p", one.text, class_="said"),
