@@ -103,6 +103,18 @@ def test_a_branch_is_left_to_git_which_knows_whether_it_is_checked_out(
     assert not move_file(here, branch, new, old, WHO, pass_check)
 
 
+def test_a_ref_behind_a_link_is_left_to_git(
+    here: Repository, repository: Path, commits: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    old, new = commits
+    refs = (repository / ".git/refs").rename(tmp_path / "refs")
+    (repository / ".git/refs").symlink_to(refs)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    (tmp_path / "config").write_text(f"[postil]\n\ttrusted = {refs}\n")
+    assert not move_file(here, REF, new, old, WHO, pass_check)
+    assert at(repository) == old
+
+
 def test_a_ref_whose_objects_are_not_on_the_disk_stays(here: Repository, repository: Path, commits: list[str]):
     old, new = commits
 

@@ -130,6 +130,13 @@ def test_a_ref_that_is_no_file_is_asked_of_git(repository: Path, commits: list[s
     assert read_files(repository) is None
 
 
+def test_so_many_loose_refs_are_read_and_no_more(repository: Path, commits: list[str]):
+    for replica in (REPLICA, "b" * 13):
+        git(repository, "update-ref", f"refs/postil/log/{replica}", commits[0])
+    assert len(read_ref_files(str(repository / ".git"), 2) or []) == 2
+    assert read_ref_files(str(repository / ".git"), 1) is None
+
+
 def test_refs_that_lie_in_a_table_are_asked_of_git(repository: Path, commits: list[str]):
     (repository / ".git/reftable").mkdir()
     assert read_files(repository) is None

@@ -12,7 +12,7 @@ from contextlib import suppress
 from postil.tracker.log.refs import LOG
 from postil.tracker.log.salvage import REFLOG_MESSAGE
 from postil.workspace.disk import read_regular
-from postil.workspace.failures import WriteFailed
+from postil.workspace.failures import UnsafePath, WriteFailed
 from postil.workspace.files import atomic_write
 from postil.workspace.git import find_object_folder
 from postil.workspace.paths import RelativePath
@@ -39,7 +39,7 @@ def move_file(repository: Repository, ref: str, oid: str, old: str, who: bytes, 
         if _read(path) != old or not _note(repository, ref, b"%s %s %s" % (old.encode(), oid.encode(), who)):
             return False
         atomic_write(repository.common_dir, RelativePath(ref), f"{oid}\n".encode(), check)
-    except WriteFailed:
+    except (WriteFailed, UnsafePath):  # where a link leads that the user trusts, git goes
         if _read(path) != old:
             raise
         return False

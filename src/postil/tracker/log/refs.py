@@ -26,6 +26,8 @@ _BRANCH_REMOTE = r"refs/remotes/(?P<remote>.+)/postil/log/(?P<replica>[^/]+)\Z"
 _OID = re.compile(r"(?!0+\Z)(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 _ODD = re.compile(r"[^\w/.+-]|\.\.|//|/\.|\./|refs/remotes/[^/]+/(?!postil/)")
 """What is in names that git may refuse, or its pattern above does not find."""
+_FEW = 256
+"""So many loose refs are read in less time than git takes to start."""
 _REPLICA = re.compile(r"[a-z2-7]{12,40}\Z")
 
 
@@ -60,7 +62,7 @@ def list_logs(root: str) -> list[Tip]:
     """Returns every log there is, local and fetched. git is asked only where its files do not say it plainly."""
     from postil.workspace.git import check_repository  # the fast list does without msgspec
 
-    found = read_ref_files(check_repository(root))
+    found = read_ref_files(check_repository(root), _FEW)
     return _ask_git(root) if found is None else found
 
 
@@ -77,16 +79,19 @@ def _ask_git(root: str) -> list[Tip]:
     return found
 
 
-def read_ref_files(git_dir: str) -> list[Tip] | None:
+def read_ref_files(git_dir: str, most: int = 1 << 20) -> list[Tip] | None:
     """Returns every log there is, from the files that git keeps refs in; None for what only git itself can read.
 
-    Loose refs first, as git does: one that is packed meanwhile is then found among the packed ones.
+    Also None for more than so many loose ones. These first, as git does: one that is packed meanwhile is then found
+    among the packed ones.
     """
     if os.path.exists(os.path.join(git_dir, "reftable")):
         return None
     found: dict[str, str] = {}
     for path, ref in walk_ref_files(git_dir):
         if not path.endswith(".lock"):
+            if len(found) == most:
+                return None
             content = read_regular(path, 128)
             if content is not None:
                 found[ref] = content.decode("ascii", "replace").rstrip()
