@@ -224,7 +224,8 @@ class LockQueue:
     def __init__(self) -> None:
         self._lock = allocate_lock()
         self._taken = False
-        self._since = 0.0
+        self.since = 0.0
+        """Since when threads of this process hand it on, or other processes had their chance."""
         self._turns = 0
         self._had: dict[str, int] = {}
         """The last turn of those who had it last while others waited."""
@@ -235,21 +236,12 @@ class LockQueue:
         """How many threads wait for it."""
         return sum(map(len, tuple(self._queues.values())))
 
-    @property
-    def lasts(self) -> float:
-        """Seconds for which threads of this process have handed it on, or since other processes had their chance."""
-        return time.monotonic() - self._since
-
-    def leave_chance(self) -> None:
-        """Hear that other processes had their chance."""
-        self._since = time.monotonic()
-
     def take_free(self) -> bool:
         """Take the turn if nobody has it."""
         with self._lock:
             if self._taken:
                 return False
-            self._taken, self._since = True, time.monotonic()
+            self._taken, self.since = True, time.monotonic()
             return True
 
     def take(self, principal: str, until: float, needless: Callable[[], bool]) -> bool:
@@ -258,7 +250,7 @@ class LockQueue:
         gate.acquire()
         with self._lock:
             if not self._taken:
-                self._taken, self._since = True, time.monotonic()
+                self._taken, self.since = True, time.monotonic()
                 return True
             self._queues.setdefault(principal, deque()).append(gate)
         try:
@@ -369,10 +361,10 @@ class FileLock:
         file = self._open()
         files, taken = [file], False
         try:
-            lasts = queue.lasts
+            lasts = time.monotonic() - queue.since
             if lasts > LONGEST_RUN and (lasts > LONGEST_UNSEEN or _is_awaited(file)):
                 self._pause(2 * LONGEST_PAUSE)  # other processes look again within half of it: theirs is a turn, too
-                queue.leave_chance()
+                queue.since = time.monotonic()
             taken = self._take(file, until)
             if taken and self._folder:
                 taken = False
