@@ -3,6 +3,7 @@
 Failure
 ├── SourceNotFound      -32001  exit 5   "File not found"
 ├── CommentNotFound     -32002  exit 5
+├── SeveralHold         -32602  exit 2   a file was copied with its comments: which one is meant?
 ├── InvalidFilePath     -32003  exit 2   absolute, leading outside, NUL, empty
 ├── FileAccessDenied    -32004  exit 3   a symlink out, .git, .env, permissions
 ├── InvalidLine         -32005  exit 2
@@ -14,6 +15,8 @@ Failure
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from postil.core import call, codes
 from postil.core.failure import Conflict, Failure, InvalidArguments, NotAllowed, NotFound, StorageFailed
@@ -52,6 +55,19 @@ class CommentNotFound(NotFound):
 
     def text(self) -> str:
         return _because(self, "commentId")
+
+
+class SeveralHold(InvalidArguments):
+    """An id that comments of several files have: one was copied with its sidecar."""
+
+    def __init__(self, comment: str, paths: Sequence[str]) -> None:
+        named = ", ".join(f"`{path}:{comment}`" for path in paths[:5])
+        own = "; `postil comments check --fix` gives the copies ids of their own" if call.current().person else ""
+        super().__init__(
+            f"{len(paths)} files hold a comment {comment}: {', '.join(paths[:5])}",
+            advice=f"Name one with its file: {named}{own}",
+            path="commentId",
+        )
 
 
 class InvalidFilePath(InvalidArguments):

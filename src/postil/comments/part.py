@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from postil.comments.anchoring.locate import current_anchor
 from postil.comments.anchoring.reader import CommentReader
-from postil.comments.failures import CommentNotFound
+from postil.comments.failures import CommentNotFound, SeveralHold
 from postil.comments.operations.answers import CommentNow, comment_now
 from postil.comments.sidecar.format import is_comment_id
-from postil.comments.sidecar.short_ids import is_named, is_short, shorten_ids
+from postil.comments.sidecar.short_ids import is_named, is_short, shorten_ids, split_file
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
 from postil.comments.storage.store import Store
@@ -57,19 +57,25 @@ class CommentsContext:
         return Moves(self.reader)
 
     def find(self, comment: str) -> Located:
-        """Returns the comment of that id in its place, in any file. Raises CommentNotFound."""
-        located = self.overview.where("id = ?", comment)
+        """Returns the comment of that id in its place, in any file or, as `FILE:ID`, in that one.
+
+        Raises CommentNotFound, and SeveralHold where a file was copied with its comments.
+        """
+        file, comment = split_file(comment)
+        located = [each for each in self.overview.where("id = ?", comment) if file in ("", each.filePath)]
+        if len(located) > 1:
+            raise SeveralHold(comment, [each.filePath for each in located])
         if located:
             return located[0]
         if is_short(comment):
-            return self._find_short(comment)
+            return self._find_short(comment, file)
         if not is_comment_id(comment):
             raise InvalidArguments(
                 "That is not the id of a comment", advice="See the ids with `postil comments list`", path="commentId"
             )
-        raise CommentNotFound("", comment)
+        raise CommentNotFound(file, comment)
 
-    def _find_short(self, short: str) -> Located:
+    def _find_short(self, short: str, file: str) -> Located:
         """Returns the one comment whose id begins or ends so. Raises InvalidArguments when there are several."""
         named = [each for each in self.overview.index.ids(short) if is_named(each, short)]
         if not named:
@@ -80,7 +86,7 @@ class CommentsContext:
                 advice=f"Give more of it: {', '.join(sorted(named)[:5])}",
                 path="commentId",
             )
-        return self.overview.where("id = ?", named[0])[0]
+        return self.find(f"{file}:{named[0]}" if file else named[0])
 
     def short_names(self) -> dict[str, str]:
         """Returns short names of all comments; none where there are so many that they would hardly be shorter."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from random import Random
 
+import pytest
+
+from postil.comments.failures import CommentNotFound, SeveralHold
 from postil.comments.sidecar.merge import merge_sidecars
+from postil.comments.storage.repair import find_faults
 from postil.core.failure import Failure
 from tests.comments.workspaces import Comments, workspace
 from tests.workspace.repositories import git
@@ -94,6 +99,69 @@ def test_a_file_copied_with_its_comments_shows_both(tmp_path: Path) -> None:
     comments.add("a.py", 3, "said", "NOTE")
     (tmp_path / "b.py.comments").write_bytes((tmp_path / "a.py.comments").read_bytes().replace(b"a.py", b"b.py"))
     assert [each.filePath for each in comments.listed().comments] == ["a.py", "b.py"]
+
+
+def copy_file(comments: Comments, root: Path) -> str:
+    """A source copied with its comments, as a person does it. Returns the id that both have."""
+    identity = comments.add("a.py", 3, "said", "NOTE").commentId
+    (root / "b.py.comments").write_bytes((root / "a.py.comments").read_bytes())
+    return identity
+
+
+def test_an_id_that_two_files_have_is_refused_with_what_to_give_instead(tmp_path: Path) -> None:
+    """The first file was taken, in silence."""
+    comments = workspace(tmp_path, **dict.fromkeys(NAMES, CODE))
+    identity = copy_file(comments, tmp_path)
+    before = read_all(tmp_path)
+    for act in (
+        partial(comments.show, identity),
+        partial(comments.resolve, identity),
+        partial(comments.reply, identity, "answer"),
+        partial(comments.edit_by_id, identity, "other words"),
+    ):
+        with pytest.raises(SeveralHold) as refused:
+            act()
+        assert "a.py, b.py" in refused.value.message
+        assert f"`b.py:{identity}`" in refused.value.advice
+    assert read_all(tmp_path) == before
+
+
+def test_a_comment_is_named_with_its_file(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **dict.fromkeys(NAMES, CODE))
+    identity = copy_file(comments, tmp_path)
+    original = (tmp_path / "a.py.comments").read_bytes()
+    named = f"b.py:{identity}"
+    assert comments.show(named).comment.filePath == "b.py"
+    assert comments.reply(named, "only here").filePath == "b.py"
+    assert comments.resolve(f"b.py:{identity[-6:]}").filePath == "b.py"
+    assert (tmp_path / "a.py.comments").read_bytes() == original
+    assert [reply.text for reply in comments.show(named).comment.replies] == ["only here"]
+    with pytest.raises(CommentNotFound):
+        comments.show(f"c.py:{identity}")
+
+
+@pytest.mark.parametrize(("first", "copy"), [("a.py", "b.py"), ("b.py", "a.py")])
+def test_the_comments_of_a_copied_file_get_ids_of_their_own_and_nothing_is_lost(
+    tmp_path: Path, first: str, copy: str
+) -> None:
+    """They were made one, and the copy had none any more."""
+    comments = workspace(tmp_path, **dict.fromkeys(NAMES, CODE))
+    identities = [comments.add(first, line, f"said {line}", "NOTE").commentId for line in (3, 3, 5)]
+    comments.reply(identities[0], "and answered")
+    (tmp_path / f"{copy}.comments").write_bytes((tmp_path / f"{first}.comments").read_bytes())
+    original = (tmp_path / f"{first}.comments").read_bytes()
+    faults = [*find_faults(comments.store, fix=False)]
+    assert len(faults) == 3
+    assert all("is also in a.py" in fault.problem for fault in faults)
+    fixed = [fault.fixed for fault in find_faults(comments.store, fix=True)]
+    assert all(said.startswith(f"the one in {copy} is c_") for said in fixed)
+    assert (tmp_path / f"{first}.comments").read_bytes() == original
+    assert [*find_faults(comments.store, fix=False)] == []
+    held = comments.file_comments(copy).comments
+    assert [(each.line, each.text) for each in held] == [(3, "said 3"), (3, "said 3"), (5, "said 5")]
+    assert [reply.text for each in held for reply in each.replies] == ["and answered"]
+    assert len({each.id for each in comments.listed(limit=100).comments}) == 6
+    comments.resolve(held[0].id)
 
 
 def test_gits_own_merge_of_moved_and_edited_shows_one_and_the_next_change_writes_one(tmp_path: Path) -> None:

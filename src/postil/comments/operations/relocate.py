@@ -177,10 +177,10 @@ class RelocateTools:
             raise _make_conflict(each.comment.id)
         # A move notes when it began, an edit when it was written: within one millisecond the move is the later one.
         if edit and not (moves and moves[-1].at >= edit.at):
-            path = self._context.file_of(each.comment.id)
+            path = self._context.file_of(commentId)
             if not take_back(self._context.store, path, each.comment.id, edit):
                 raise _make_conflict(each.comment.id)
-            now_ = self._context.find(each.comment.id).comment
+            now_ = self._context.find(commentId).comment
             return TakenBack(now_.id, path, now_.text, now_.status)
         back = replace(self._context.moves.undo(each), did="taken back")
         place = self._context.find(commentId).place

@@ -190,13 +190,13 @@ class ReviewTools:
         if decision.did == "skip":
             return "skipped", ""
         if decision.did == "resolve":
-            self._by_id.resolve(each.id)
+            self._by_id.resolve(f"{each.filePath}:{each.id}")
             return "resolved", ""
         if decision.did == "delete":
             deleted = self._contract.delete(each.id, each.filePath)
             return "deleted", f" from {deleted.filePath}" if deleted.undo else ""
         if decision.did == "keep":
-            self._contract.move(each.id)
+            self._contract.move(f"{each.filePath}:{each.id}")
             return "placed", ""
         if decision.place:
             place = decision.place

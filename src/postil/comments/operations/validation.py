@@ -25,7 +25,7 @@ from postil.comments.model import (
     Status,
 )
 from postil.comments.sidecar.format import is_comment_id
-from postil.comments.sidecar.short_ids import is_named, is_short
+from postil.comments.sidecar.short_ids import is_named, is_short, split_file
 from postil.core import call
 from postil.core.failure import InvalidArguments
 
@@ -156,6 +156,7 @@ class KnownAiMeta(Struct, frozen=True):
 
 def find_comment(sidecar: Sidecar, comment: str) -> Comment:
     """Returns the comment that a caller names. Raises CommentNotFound, or InvalidArguments when that is no id."""
+    comment = split_file(comment)[1]
     found = sidecar.comment(comment)
     if found:
         return found

@@ -31,6 +31,12 @@ def is_short(given: str) -> bool:
     return _SHORT.fullmatch(given) is not None
 
 
+def split_file(given: str) -> tuple[str, str]:
+    """Returns the file, or nothing, and the name of a comment that was given as `FILE:ID` or `ID`."""
+    file, _, name = given.rpartition(":")
+    return file, name
+
+
 def is_named(identity: str, short: str) -> bool:
     """Whether a short name is one of this id."""
     if _OURS.fullmatch(identity):

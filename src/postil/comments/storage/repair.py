@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from postil.comments.clock import now
+from postil.comments.clock import new_id, now
 from postil.comments.failures import SidecarDamaged
 from postil.comments.git.blame import read_at
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
+from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.sidecar.merge import merge_sidecars
-from postil.comments.storage.doubled import join_comment
+from postil.comments.storage.doubled import find_home, join_comment
 from postil.comments.storage.store import SUFFIX, Store, sidecar_path
 from postil.core import call
 from postil.core.failure import Failure
@@ -50,6 +51,7 @@ def find_faults(store: Store, *, fix: bool) -> Iterator[Fault]:
     for path in store.paths(regular=False):
         yield Fault(path, "it is a link or a pipe and no file: it is not read")
     seen: dict[str, RelativePath] = {}
+    copies: set[str] = set()
     paths = list(store.paths())
     for number, path in enumerate(paths):
         call.current().check()
@@ -69,8 +71,37 @@ def find_faults(store: Store, *, fix: bool) -> Iterator[Fault]:
         for comment in sidecar.comments:
             other = seen.setdefault(comment.id, path)
             if other != path:
-                home = join_comment(store, comment.id, (other, path)) if fix else ""
-                yield Fault(path, f"comment {comment.id} is also in {other}", f"joined in {home}" if home else "")
+                fixed = _separate(store, comment.id, (other, path), copies) if fix else ""
+                yield Fault(path, f"comment {comment.id} is also in {other}", fixed)
+
+
+def _separate(store: Store, comment: str, paths: Sequence[RelativePath], copies: set[str]) -> str:
+    """Make one of a comment that two branches left in two files; the comment of a copied file gets an id of its own.
+
+    `copies` are the files that were seen to be one: to write a sidecar is to write its own name into it.
+    """
+    sidecars = [store.read(path) for path in paths]
+    if not all(each.comment(comment) for each in sidecars):
+        return "already repaired"
+    if find_home(sidecars, comment):
+        home = join_comment(store, comment, paths)
+        return f"joined in {home}" if home else ""
+    with store.locked():
+        first, second = (store.read(path) for path in paths)
+        # A sidecar says whose it is; a copy names what it was copied from.
+        is_first = first.content.file != first.path and second.content.file == second.path
+        copy = first if is_first or first.path in copies else second
+        found = copy.comment(comment)
+        if found is None or not copy.writable:
+            return ""
+        raw, marker, own = copy.raw_comment(comment), copy.marker_of(found), new_id("c_")
+        kept = copy.raw_marker(marker.id) if marker else None
+        copy.remove(comment)
+        renamed: JsonObject = {**raw, "id": own}
+        copy.add(renamed, {**kept, "commentIds": [own]}) if kept else copy.add_bare(renamed)
+        copies.add(copy.path)
+        store.write(copy)
+    return f"the one in {copy.path} is {own} now"
 
 
 def _complete(store: Store, path: RelativePath) -> str:
