@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,39 @@ export class Account {
   }
 }
 """
+
+
+class OpenEditor:
+    """An editor that keeps a file's comments in memory from its start, and writes them over whatever is there."""
+
+    def __init__(self, root: Path, name: str = "bank.ts") -> None:
+        command = [needs("node"), str(ROOT / "tests" / "node" / "clients" / "editor.mjs"), "hold", name]
+        self._process = subprocess.Popen(command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._answer()
+
+    def does(self, *words: object) -> dict[str, Any]:
+        """What it answers to a command."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(" ".join(map(str, words)).encode() + b"\n")
+        self._process.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        return json.loads(self._process.stdout.readline())
+
+    def close(self) -> None:
+        self._process.communicate(timeout=60)
+
+
+@pytest.fixture
+def editor(comments: Comments, tmp_path: Path) -> Iterator[OpenEditor]:
+    """One that was opened on a file with a comment of Postil and one of its own."""
+    comments.add("bank.ts", 5, "about the sum", "NOTE")
+    edit(tmp_path, "add", 18)
+    opened = OpenEditor(tmp_path)
+    yield opened
+    opened.close()
 
 
 def edit(root: Path, act: str, *words: object, name: str = "bank.ts") -> dict[str, Any]:
@@ -167,3 +201,63 @@ def test_a_comment_that_stayed_on_its_line_is_shown_there_though_its_function_be
     assert comments.relocate().moved == ()
     assert edit(tmp_path, "show")["on the balance"]["line"] == 20
     assert [each.state for each in comments.listed().comments] == ["exact"]
+
+
+def texts(comments: Comments) -> set[str]:
+    return {each.text for each in comments.listed().comments}
+
+
+def test_what_an_open_editor_erases_by_saving_comes_back_and_what_it_wrote_stays(
+    comments: Comments, tmp_path: Path, editor: OpenEditor
+) -> None:
+    comments.add("bank.ts", 24, "written meanwhile", "NOTE", endLine=25)
+    answered = next(each for each in comments.listed().comments if each.text == "about the sum").id
+    comments.reply(answered, "an answer meanwhile")
+    editor.does("add", 20)  # it saves what it holds
+    assert texts(comments) == {"about the sum", "editor 18", "editor 20"}
+    erased = comments.maintenance.check_files().erased
+    assert {each.text for each in erased} == {"written meanwhile", "an answer meanwhile"}
+    comments.maintenance.restore(all=True)
+    assert texts(comments) == {"about the sum", "editor 18", "editor 20", "written meanwhile"}
+    assert [reply.text for reply in comments.show(answered).comment.replies] == ["an answer meanwhile"]
+    found = next(each for each in comments.listed().comments if each.text == "written meanwhile")
+    assert (found.line, found.endLine, found.state) == (24, 25, "exact")
+    editor.does("save")  # again, and again nothing is lost
+    comments.maintenance.restore(all=True)
+    assert texts(comments) == {"about the sum", "editor 18", "editor 20", "written meanwhile"}
+
+
+def test_an_editor_that_ties_markers_anew_between_two_of_our_writes_loses_nothing(
+    comments: Comments, tmp_path: Path
+) -> None:
+    comments.add("bank.ts", 5, "about the sum", "NOTE")
+    comments.add("bank.ts", 23, "all of it", "NOTE", endLine=26)
+    write(tmp_path, "bank.ts", "// bank\n" + CODE)
+    comments.add("bank.ts", 1, "first", "NOTE")  # our places are written
+    edit(tmp_path, "verify")
+    write(tmp_path, "bank.ts", "// bank\n// and more\n" + CODE)
+    edit(tmp_path, "verify")  # now it ties them to the new lines, before we look
+    comments.add("bank.ts", 2, "second", "NOTE")
+    found = {each.text: (each.line, each.endLine) for each in comments.listed().comments}
+    assert found == {"about the sum": (7, 0), "all of it": (25, 28), "first": (1, 0), "second": (2, 0)}
+    comments.relocate()
+    shown = edit(tmp_path, "show")
+    assert {text: each["line"] for text, each in shown.items()} == {text: line for text, (line, _) in found.items()}
+    assert shown["all of it"]["end"] == 28
+
+
+def test_an_editor_s_marker_twice_for_one_comment_is_one_comment(comments: Comments, tmp_path: Path) -> None:
+    """It makes a second marker with the same comments where a commented line is pasted again."""
+    identity = comments.add("bank.ts", 5, "about the sum", "NOTE").commentId
+    held = json.loads(sidecar(tmp_path, "bank.ts"))
+    pasted = {**held["ghostMarkers"][0], "id": "gm-pasted", "line": 6}
+    pasted.pop("x-anchor")
+    write(tmp_path, "bank.ts", CODE.replace("  const sum = first + second;\n", "  const sum = first + second;\n" * 2))
+    held["ghostMarkers"].append(pasted)
+    write(tmp_path, "bank.ts.comments", json.dumps(held, indent=2))
+    assert [(each.id, each.line) for each in comments.listed().comments] == [(identity, 5)]
+    comments.relocate()
+    comments.add("bank.ts", 1, "another", "NOTE")
+    after = json.loads(sidecar(tmp_path, "bank.ts"))
+    assert sorted(each["id"] for each in after["comments"]).count(identity) == 1
+    assert "gm-pasted" in {each["id"] for each in after["ghostMarkers"]}

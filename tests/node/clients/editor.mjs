@@ -1,10 +1,13 @@
 // A stand-in for the editor's extension, under Node: it reads, shows and writes comment files as that does.
-// editor.mjs show|save|move|add SOURCE [LINE [END]]: answers JSON on standard output.
+// editor.mjs show|save|move|add|verify SOURCE [LINE [END]]: answers JSON on standard output.
+// editor.mjs hold SOURCE: keeps the file in memory; each line of standard input is a command (`add LINE [END]`, `verify`,
+// `move LINE`, `save`), made on what it holds and written over whatever the file says by then.
 import {createHash, randomUUID} from "node:crypto";
 import {readFileSync, writeFileSync, existsSync} from "node:fs";
+import {createInterface} from "node:readline";
 
-const [, , act, source, line, end] = process.argv;
-const lines = readFileSync(source, "utf8").split("\n");
+let [, , act, source, line, end] = process.argv;
+let lines = readFileSync(source, "utf8").split("\n");
 const sidecar = source + ".comments";
 const trimmed = (number) => (lines[number - 1] ?? "").trim();
 const hash = (text) => createHash("sha256").update(text || "[blank line]").digest("hex").slice(0, 16);
@@ -86,6 +89,15 @@ const answers = {
     save();
     return {};
   },
+  // It verifies its markers: those that it finds are tied to whatever stands there, and written with the next save.
+  verify: () => {
+    for (const marker of data.ghostMarkers) {
+      const at = find(marker);
+      if (at) Object.assign(marker, describe(at), {astAnchor: marker.astAnchor ? {...marker.astAnchor, offset: at - (at - marker.astAnchor.offset)} : null});
+    }
+    save();
+    return {};
+  },
   add: () => {
     const id = randomUUID(), now = new Date().toISOString(), marker = {id: "gm-" + id.slice(0, 18), commentIds: [id], ...describe(Number(line))};
     if (end) marker.endLine = Number(end);
@@ -96,4 +108,11 @@ const answers = {
     return {id};
   },
 };
-console.log(JSON.stringify(answers[act]()));
+if (act === "hold") {
+  console.log(JSON.stringify({held: data.comments.length}));
+  for await (const row of createInterface({input: process.stdin})) {
+    [act, line, end] = row.split(" ");
+    lines = readFileSync(source, "utf8").split("\n");
+    console.log(JSON.stringify(answers[act]()));
+  }
+} else console.log(JSON.stringify(answers[act]()));

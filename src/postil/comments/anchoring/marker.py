@@ -114,12 +114,18 @@ def is_counted_by_editors(marker: Marker, path: str) -> bool:
 
 
 def count_anew(marker: Marker, symbols: Sequence[Symbol]) -> JsonObject:
-    """Returns the keys that change of a marker that stands where it stood: the symbol around it may begin elsewhere."""
+    """Returns the keys that change of a marker that stands where it stood: the symbol around it may begin elsewhere.
+
+    Where the extension took a range to other lines, it left the last one behind.
+    """
     symbol = innermost(symbols, marker.line)
     now = _symbol_anchor(symbol, marker.line) if symbol else None
-    if (marker.symbolPath, marker.offset) == ((now.symbolPath, now.offset) if now else ((), 0)):
-        return {}
-    return {"astAnchor": to_builtins(now)}
+    keys: JsonObject = {}
+    if (marker.symbolPath, marker.offset) != ((now.symbolPath, now.offset) if now else ((), 0)):
+        keys["astAnchor"] = to_builtins(now)
+    if marker.endLine and current_anchor(marker) is None:
+        keys["endLine"] = marker.endLine
+    return keys
 
 
 def _shorten(lines: Sequence[str]) -> tuple[str, ...]:

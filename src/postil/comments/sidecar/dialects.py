@@ -222,18 +222,21 @@ def _read_comment(raw: AnyComment, held_by: list[Marker]) -> Comment:
 def read_marker(raw: AnyMarker) -> Marker:
     symbol = raw.astAnchor or AnySymbol([raw.anchor] if raw.anchor else [], (raw.anchorType or "").capitalize())
     ids = raw.commentIds if raw.commentIds is not None else [raw.commentId] if raw.commentId else []
+    line, end, anchor = max(raw.line, 1), max(raw.endLine or 0, 0), _read_anchor(raw.own)
+    if anchor and end and end == anchor.end and line != anchor.line:
+        end = line + max(0, anchor.end - anchor.line)  # the extension took the first line elsewhere, and only that
     return Marker(
         id=raw.id,
-        line=max(raw.line, 1),
+        line=line,
         commentIds=tuple(ids),
-        endLine=max(raw.endLine or 0, 0),
+        endLine=end,
         symbolPath=tuple(symbol.symbolPath),
         symbolKind=symbol.symbolKind,
         lineText=trim_line(raw.lineText or ""),
         prevLineText=trim_line(raw.prevLineText or ""),
         nextLineText=trim_line(raw.nextLineText or ""),
         lastVerified=raw.lastVerified or "",
-        anchor=_read_anchor(raw.own),
+        anchor=anchor,
         offset=symbol.offset if isinstance(symbol.offset, int) else 0,
     )
 
