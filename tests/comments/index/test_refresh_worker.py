@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -12,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from postil.comments.index import refresh_worker
-from postil.comments.index.refresh_worker import ENOUGH
+from postil.comments.index.refresh_worker import ENOUGH, read_and_collect
 from postil.core import limits
 from tests.comments.shop import CODE, line_of
-from tests.comments.workspaces import Comments, commit, root_of, workspace, write
+from tests.comments.workspaces import FUNCTIONS, Comments, commit, root_of, workspace, write
 
 # Two processors, whatever this machine has, and workers however quick it is: else one process would read all files.
 SHELL = (
@@ -184,3 +185,19 @@ def test_many_large_files_are_read_by_several_workers(comments: Comments, monkey
     assert sorted(found) == sorted(names), "each of them once"
     assert len(asked[0]) == 2
     assert [job.paths for jobs in asked for job in jobs if job.plain] == [["f3.py"]]
+
+
+def test_a_worker_keeps_nothing_of_the_files_that_it_has_read(tmp_path: Path) -> None:
+    names = [f"file_{number}.py" for number in range(4)]
+    comments = workspace(tmp_path, **dict.fromkeys(names, FUNCTIONS))
+    for name in names:
+        comments.add(name, 6, "here", "NOTE")
+        write(tmp_path, name, "".join(FUNCTIONS.splitlines(keepends=True)[8:]))  # its function is gone
+    gc.collect()
+    try:
+        assert len([*read_and_collect(comments.reader, names, {})]) == len(names)
+        left = gc.collect()
+        assert left < 100, "what was compared is still in memory"
+    finally:
+        gc.enable()
+        gc.unfreeze()

@@ -45,6 +45,8 @@ FIRST = 4
 MOST_WORKERS = 8
 PIECE = 50
 """So many files are read before their comments are located: git is asked for their old versions together."""
+COLLECTED = 25
+"""Files after which a worker collects what it no longer needs."""
 LARGEST_PIECE = 1 * limits.MIB
 """Characters of sources that are read before."""
 LARGEST_OTHER = 4 * limits.MIB
@@ -338,10 +340,7 @@ def main() -> None:
     tree = SourceTree(job.root, job.cache_home, cautious=job.cautious)
     reader = CommentReader(tree, Store(tree), FileVersions(tree))
     if not job.limited:
-        import gc  # a process that ends with its work has no use for collecting
-
-        gc.disable()
-        _answer(_read_small(reader, job.paths, job.known))
+        _answer(read_and_collect(reader, job.paths, job.known))
         return
     limit_memory()
     parse_everything_here()
@@ -358,8 +357,19 @@ def _answer(reads: Iterator[Read]) -> None:
         sys.stdout.buffer.flush()
 
 
-def _read_small(reader: CommentReader, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
-    return read_files(reader, paths, known, {})  # large ones are not answered, and asked of another worker
+def read_and_collect(reader: CommentReader, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
+    """Yields small files; large ones are not answered, and asked of another worker.
+
+    What was compared refers to itself and stays in memory, a megabyte a file, until it is collected: that is done after
+    some files, and not whenever Python thinks.
+    """
+    import gc
+
+    gc.freeze()  # what is here now stays, and is not looked at again
+    gc.disable()
+    for at in range(0, len(paths), COLLECTED):
+        yield from read_files(reader, paths[at : at + COLLECTED], known, {})
+        gc.collect()
 
 
 def _read_plain(reader: CommentReader, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
