@@ -13,9 +13,8 @@ from postil.core import limits
 from postil.tracker.events import Envelope, Event, Known, decode_lines, decode_parts, encode, new_event_id
 from postil.tracker.index.entity_lines import read_some_histories
 from postil.tracker.index.index import Index, open_lines
-from postil.tracker.log.append import append, append_bulk, find_author
+from postil.tracker.log.append import Tail, append, append_bulk, find_author
 from postil.tracker.log.format import (
-    LogCommit,
     LogDamaged,
     find_merge_base,
     find_unread,
@@ -49,8 +48,8 @@ class Store:
         self.repository = repository
         self.index = Index(repository, cache_home)
         self._now = now or (lambda: datetime.datetime.now(datetime.UTC))
-        self._last: LogCommit | None = None
-        """What was written last: git need not be asked for it."""
+        self._tail: Tail | None = None
+        """What is known of the end of our own log."""
 
     def now(self) -> datetime.datetime:
         """Returns the time, for people; never for order."""
@@ -107,18 +106,18 @@ class Store:
     def _commit(self, tx: Transaction, ref: str, tip: str | None) -> None:
         lines, clock = tx.lines, tx.clock
         if len(lines) > _BULK or sum(map(len, lines)) > limits.LOG_SEGMENT // 2:
-            self._last = append_bulk(self.repository, ref, tip, lines, clock, tx.author)
+            append_bulk(self.repository, ref, tip, lines, clock, tx.author)
             self.refresh()
             return
         joined = b"".join(line + b"\n" for line in lines)
         try:
-            commit = append(self.repository, ref, tip, joined, len(lines), clock, tx.author, self._last)
+            tail = append(self.repository, ref, tip, joined, len(lines), clock, tx.author, self._tail)
         except LogDamaged:
             # The end of our own log is lost. The write is not: a new log begins, and reading tells of the old one.
             replica = make_replica(self.repository)
             ref = name_own_ref(replica.id, replica.branches)
-            commit = append(self.repository, ref, None, joined, len(lines), clock, tx.author)
-        self._last = commit
+            tail = append(self.repository, ref, None, joined, len(lines), clock, tx.author)
+        self._tail, commit = tail, tail.commit
         self.index.apply(Tip(ref, commit.oid, tx.replica), commit)
 
     def find_own_log(self, found: Sequence[Tip]) -> tuple[Replica, str, str | None]:
@@ -151,7 +150,7 @@ class Store:
             carried = b"".join(read_runs(root, new)) if new else b""
             if carried:
                 count, author = carried.count(b"\n"), find_author(root)
-                end = append(self.repository, ref, end, carried, count, commit.clock, author).oid
+                end = append(self.repository, ref, end, carried, count, commit.clock, author).commit.oid
             run_git(root, "update-ref", "-d", "--end-of-options", tip.ref, tip.oid, mode=DURABLE)
         self.refresh()
         return replica, ref, end

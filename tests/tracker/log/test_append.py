@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from postil.tracker import events as ev
+from postil.tracker.log.format import open_objects
 from postil.tracker.store import Store
 from tests.tracker.groups import Tracker
 from tests.tracker.programs import git
@@ -95,15 +96,41 @@ def test_the_next_write_of_a_process_asks_git_nothing_under_the_lock(
     store: Store, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     create(store, "One")
-    asked = tmp_path / "asked"
-    (tmp_path / "bin").mkdir()
-    wrapper = tmp_path / "bin" / "git"
-    wrapper.write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >> "{asked}"\nexec "{shutil.which("git")}" "$@"\n')
-    wrapper.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")
+    asked = record_git(tmp_path, monkeypatch)
     create(store, "Two")
     verbs = re.findall(r"--literal-pathspecs ([\w-]+)", asked.read_text())
     assert verbs == ["config"]  # who writes, before it takes the lock that others wait for
+
+
+def test_sealing_again_asks_git_nothing_and_seals_the_same(
+    store: Store, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Reading 256 commits one by one took ten times a write, and others waited for it."""
+    monkeypatch.setattr("postil.tracker.log.append.SEAL", 8)
+    for number in range(10):  # for the first segment git is asked what it holds
+        create(store, str(number))
+    asked = record_git(tmp_path, monkeypatch)
+    for number in range(10, 18):
+        create(store, str(number))
+    verbs = set(re.findall(r"--literal-pathspecs ([\w-]+)", asked.read_text()))
+    assert verbs == {"config"}
+    git(repository, "fsck", "--strict")
+    with open_objects(str(repository)) as objects:
+        end = objects.commit(git(repository, "rev-parse", own_ref(repository)).strip())
+        segments = objects.segments(end.tree)
+    assert [(one.position, one.count) for one in segments] == [(0, 8), (8, 8)]
+    assert sorted(titles(fresh(repository)), key=int) == [str(number) for number in range(18)]
+
+
+def record_git(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Returns where it is written from now on what git is asked."""
+    asked = folder / "asked"
+    (folder / "bin").mkdir()
+    wrapper = folder / "bin" / "git"
+    wrapper.write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >> "{asked}"\nexec "{shutil.which("git")}" "$@"\n')
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")
+    return asked
 
 
 def test_a_write_goes_on_after_the_last_one_was_packed_or_lost(store: Store, repository: Path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from postil.core import call, limits
 from postil.core.failure import StorageFailed
@@ -39,6 +40,16 @@ def find_author(root: str, name: str | None = None, mail: str | None = None) -> 
     return Author(_strip_markup(name), _strip_markup(mail))
 
 
+class Tail(NamedTuple):
+    """What this process knows of the end of its own log, so that git need not be asked for it."""
+
+    commit: LogCommit
+    segments: Sequence[Segment] | None = None
+    """Those of the commit's tree; None where they are not known."""
+    held: Sequence[bytes] = ()
+    """The lines after them, then."""
+
+
 def append(
     repository: Repository,
     ref: str,
@@ -47,28 +58,54 @@ def append(
     count: int,
     clock: int,
     author: Author,
-    last: LogCommit | None = None,
-) -> LogCommit:
+    tail: Tail | None = None,
+) -> Tail:
     """Put a run of events after the tip and move the ref there. Durable when it returns; call with the lock held.
 
-    `last` is the commit that this process wrote last: when it is the tip, git is not asked for it.
+    `tail` is what this process knows of the log: while it ends at the tip, git is not asked for it.
     """
+    own = _split(lines)
     if len(lines) > limits.LOG_SEGMENT:  # more than a commit's message should hold
-        return append_bulk(repository, ref, tip, [line for line in lines.split(b"\n") if line], clock, author)
+        return Tail(append_bulk(repository, ref, tip, own, clock, author))
     new = NewObjects(repository)
+    segments: Sequence[Segment] | None = None
+    held: Sequence[bytes] = ()
     if tip is None:
         position, tree = 0, new.write_tree([])
-    elif last is not None and last.oid == tip and not _is_full(last, count) and new.is_loose(tip):
-        position, tree = last.end, last.tree
     else:
-        with open_objects(repository.root) as git:
-            before = git.commit(tip)
-            position = before.end
-            tree = _try_to_seal(new, git, before, lines) if _is_full(before, count) else before.tree
+        if tail is None or not _reaches(tail, tip, count, new):
+            tail = _look_at(repository, tip, count)
+        last, segments, held = tail
+        position, tree, held = last.end, last.tree, [*held, *own]
+        if segments is not None and _is_full(last, count):
+            tree, segments = _seal(new, segments, held)
+            held = ()
     message = b"postil %d %d %d\n\n%s" % (position, count, clock, lines)
     oid = new.write_commit(tree, tip, author, message)
     move_ref(repository, ref, oid, tip, author, new)
-    return LogCommit(oid, tree, tip, position, count, clock, lines)
+    commit = LogCommit(oid, tree, tip, position, count, clock, lines)
+    if segments is None or sum(map(len, held)) > limits.LOG_SEGMENT:  # more than is kept in memory for it
+        return Tail(commit)
+    return Tail(commit, segments, held)
+
+
+def _reaches(tail: Tail, tip: str, count: int, new: NewObjects) -> bool:
+    """Returns whether what is known is the tip, is still there, and is all that so many more events need."""
+    known = tail.segments is not None or not _is_full(tail.commit, count)
+    return tail.commit.oid == tip and known and new.is_loose(tip)
+
+
+def _look_at(repository: Repository, tip: str, count: int) -> Tail:
+    """Returns what git knows of a tip, with the segments if so many more events make one."""
+    with open_objects(repository.root) as git:
+        before = git.commit(tip)
+        if _is_full(before, count):
+            try:
+                segments = git.segments(before.tree)
+                return Tail(before, segments, _read_unsealed(git, before, segments))
+            except LogDamaged:  # which must stop no writer
+                pass
+        return Tail(before)
 
 
 def append_bulk(
@@ -179,21 +216,11 @@ def _is_full(before: LogCommit, count: int) -> bool:
     return (before.end + count) // SEAL > before.end // SEAL
 
 
-def _try_to_seal(new: NewObjects, git: Objects, before: LogCommit, lines: bytes) -> str:
-    """Returns the tree with one more segment; the old one if the log before is damaged, which must stop no writer."""
-    try:
-        return _seal(new, git, before, lines)
-    except LogDamaged:
-        return before.tree
-
-
-def _seal(new: NewObjects, git: Objects, before: LogCommit, lines: bytes) -> str:
-    """Returns the tree with one more segment: all that is not yet sealed, and these lines."""
-    segments = git.segments(before.tree)
-    held = _read_unsealed(git, before, segments)
-    start = segments[-1].end if segments else 0
+def _seal(new: NewObjects, segments: Sequence[Segment], lines: Sequence[bytes]) -> tuple[str, Sequence[Segment]]:
+    """Returns the tree with one more segment, of these lines, and all its segments."""
     everything = [*segments]
-    for part in _cut([*held, *(line for line in lines.split(b"\n") if line)]):
+    start = everything[-1].end if everything else 0
+    for part in _cut(lines):
         blob = b"\n".join(part) + b"\n"
         everything.append(Segment(start, len(part), new.write("blob", blob)))
         start += len(part)
@@ -208,7 +235,7 @@ def _seal(new: NewObjects, git: Objects, before: LogCommit, lines: bytes) -> str
         )
         for shelf, members in sorted(shelves.items())
     ]
-    return new.write_tree([("40000", "seg", new.write_tree(trees))])
+    return new.write_tree([("40000", "seg", new.write_tree(trees))]), everything
 
 
 def _read_unsealed(git: Objects, before: LogCommit, segments: list[Segment]) -> list[bytes]:
@@ -219,7 +246,11 @@ def _read_unsealed(git: Objects, before: LogCommit, segments: list[Segment]) -> 
     while at is not None and at.end > sealed:
         tail.append(at)
         at = git.commit(at.parent) if at.parent else None
-    return [line for commit in reversed(tail) for line in commit.lines.split(b"\n") if line]
+    return [line for commit in reversed(tail) for line in _split(commit.lines)]
+
+
+def _split(lines: bytes) -> list[bytes]:
+    return [line for line in lines.split(b"\n") if line]
 
 
 def _strip_markup(text: str) -> str:

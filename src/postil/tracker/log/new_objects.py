@@ -77,7 +77,8 @@ class NewObjects:
                     file.write(zlib.compress(whole, 1))
                     file.flush()
                     os.fsync(file.fileno())
-                    os.link(temporary, os.path.join(folder, oid[2:]))
+                    with suppress(FileExistsError):  # a tree that has not changed
+                        os.link(temporary, os.path.join(folder, oid[2:]))
                 finally:
                     os.unlink(temporary)
         except OSError:
