@@ -133,14 +133,17 @@ def describe_best(measures: Sequence[Sequence[float]], best: Sequence[tuple[floa
 def compare(measures: Sequence[Sequence[float]]) -> list[list[float]]:
     """Returns the measures of each candidate with those of RELATIVE beside them, and the number of candidates."""
     columns = list(zip(*measures, strict=True))
-    beside: list[list[float]] = []
+    beside: list[Sequence[float]] = []
+    level = (0.0,) * len(measures)
     for column in _COLUMNS:
         values = columns[column]
-        best = max(values)
+        ordered = sorted(values)
+        best, second = ordered[-1], ordered[-2] if len(ordered) > 1 else 0.0
+        if best == second == ordered[0]:
+            beside.append(level)  # often none is ahead of another
+            continue
         ahead = [value - best for value in values]
-        first = values.index(best)
-        others = values[:first] + values[first + 1 :]
-        ahead[first] = best - (max(others) if others else 0.0)
+        ahead[values.index(best)] = best - second
         beside.append(ahead)
     count = log1p(len(measures))
     return [[*row, *ahead, count] for row, ahead in zip(measures, zip(*beside, strict=True), strict=True)]
