@@ -1,6 +1,6 @@
 """Truth for anchoring from real packages: their consecutive releases are a history, followed release by release.
 
-    python -m bench.package_histories OUT.jsonl.xz [PACKAGE...]     pypi:click npm:express
+    python -m bench.package_histories OUT.jsonl.xz [PACKAGE...] [--lessons]     pypi:click npm:express
 
 Releases are downloaded (pip, npm) and become commits of a repository of their own. A line is followed from release to
 release only where git's diff leaves no doubt: unchanged between lines that stand once in both versions, edited in its
@@ -8,7 +8,8 @@ place, or moved and unique. It is gone where it was deleted, with nothing in its
 line in doubt at any step is not asked for. What is asked of anchoring is the whole way at once, and only of lines
 around which something changed. The same files are also edited here (bench/hard_anchors.py), for truth that is known.
 
-What is written is what scripts/train_anchor.py and the scorer of `make anchors` read.
+What is written is what scripts/train_anchor.py and the scorer of `make anchors` read. With --lessons it is for learning
+what is gone: more releases, nothing edited here, and rows that were replaced by nothing like them are gone as well.
 """
 
 from __future__ import annotations
@@ -35,9 +36,27 @@ from bench.hard_anchors import make_case
 from scripts.usage import show_usage
 
 PACKAGES = ("pypi:click", "npm:express", "npm:@capacitor/android")
-RELEASES = 13  # of a package, spread over all it has
-STEPS = (1, 4, 12)  # releases that lie between the two versions of a pair
-ASKED, PAIRS = 8, 60  # lines of a pair, pairs of a package and step
+# What "gone" learns from: mostly Java for Android, which many packages of npm bring. Never one of PACKAGES.
+TAUGHT = tuple(
+    """
+    npm:@capacitor/camera npm:@capacitor/filesystem npm:@capacitor/local-notifications
+    npm:@capacitor/push-notifications npm:@react-native-mapbox-gl/maps npm:axios npm:cordova-android
+    npm:cordova-plugin-camera npm:cordova-plugin-contacts npm:cordova-plugin-file-transfer npm:cordova-plugin-file
+    npm:cordova-plugin-inappbrowser npm:cordova-plugin-ionic-webview npm:cordova-plugin-local-notification
+    npm:jpush-react-native npm:onesignal-cordova-plugin npm:phonegap-plugin-push
+    npm:react-native-background-geolocation npm:react-native-ble-plx npm:react-native-blob-util
+    npm:react-native-calendar-events npm:react-native-camera npm:react-native-code-push npm:react-native-contacts
+    npm:react-native-device-info npm:react-native-fbsdk npm:react-native-firebase npm:react-native-google-signin
+    npm:react-native-iap npm:react-native-image-crop-picker npm:react-native-image-picker npm:react-native-keychain
+    npm:react-native-maps npm:react-native-navigation npm:react-native-onesignal npm:react-native-push-notification
+    npm:react-native-reanimated npm:react-native-sqlite-storage npm:react-native-svg npm:react-native-track-player
+    npm:react-native-video npm:react-native-vision-camera npm:react-native-webrtc npm:react-native-webview
+    npm:react-native npm:tipsi-stripe pypi:attrs pypi:celery pypi:marshmallow pypi:pluggy pypi:pydantic pypi:pytest
+    pypi:scrapy pypi:setuptools pypi:werkzeug
+    """.split()  # noqa: SIM905 - one name a line would fill the page
+)
+ASKED = 8  # lines of a pair
+UNLIKE = 0.42  # of the characters: nothing that was inserted is more like a row that was replaced
 EDITED = 8  # files of a package that are edited here
 LONGEST = 3000  # lines of a file
 SUFFIXES = {".py": "python", ".js": "javascript", ".ts": "typescript", ".java": "java", ".go": "go"}
@@ -48,6 +67,24 @@ PLAIN_VERSION = re.compile(r"\d+(\.\d+)+")
 
 Pair = tuple[dict[str, object], str, str]  # what is asked and true, and both texts
 Hunk = tuple[int, int, int, int]  # the first old row and how many, the first new row and how many
+
+
+class Plan(NamedTuple):
+    """What is made of a package."""
+
+    name: str
+    releases: int
+    """As many, spread over all it has."""
+    steps: tuple[int, ...]
+    """Releases that lie between the two versions of a pair."""
+    pairs: int
+    """As many for each step."""
+    replaced: bool
+    """Whether rows are asked for that were replaced by nothing like them."""
+
+
+JUDGED = Plan("releases", 13, (1, 4, 12), 60, replaced=False)
+LESSONS = Plan("lessons", 24, (1, 4, 10, 20), 36, replaced=True)
 
 
 class Step(NamedTuple):
@@ -64,7 +101,7 @@ class Release(NamedTuple):
     sources: dict[str, str]
 
 
-def list_versions(package: str) -> list[str]:
+def list_versions(package: str, most: int) -> list[str]:
     """Returns some releases of a package, the oldest first, as far apart as they have to be."""
     kind, name = package.split(":", 1)
     if kind == "npm":
@@ -74,9 +111,9 @@ def list_versions(package: str) -> list[str]:
         found = text.split("Available versions:")[1].split("\n")[0].replace(" ", "").split(",")[::-1]
     plain = [each for each in found if PLAIN_VERSION.fullmatch(each)]
     plain.sort(key=lambda each: [int(part) for part in each.split(".")])
-    if len(plain) <= RELEASES:
+    if len(plain) <= most:
         return plain
-    return [plain[at * (len(plain) - 1) // (RELEASES - 1)] for at in range(RELEASES)]
+    return [plain[at * (len(plain) - 1) // (most - 1)] for at in range(most)]
 
 
 def fetch(package: str, versions: list[str], folder: Path) -> dict[str, Path]:
@@ -123,13 +160,13 @@ def is_source(name: str) -> bool:
     return path.suffix in SUFFIXES and not built & set(path.parts) and not name.endswith((".min.js", ".d.ts"))
 
 
-def make_history(package: str, folder: Path) -> list[Release]:
+def make_history(package: str, folder: Path, most: int = JUDGED.releases) -> list[Release]:
     """Makes a repository whose commits are the releases, the oldest first."""
     run(["git", "init", "-q", str(folder)])
     releases: list[Release] = []
     kept = folder / ".git" / "fetched"
     kept.mkdir()
-    for version, archive in fetch(package, list_versions(package), kept).items():
+    for version, archive in fetch(package, list_versions(package, most), kept).items():
         sources = dict(read_archive(archive))
         run(["git", "-C", str(folder), "rm", "-rq", "--ignore-unmatch", "."])
         for name, text in sources.items():
@@ -164,8 +201,11 @@ def compare(folder: Path, before: str, after: str) -> dict[str, Step]:
     return found
 
 
-def follow(old: list[str], new: list[str], hunks: list[Hunk]) -> dict[int, int | None]:
-    """Returns where rows are after one step, and None for those that are gone; rows in doubt are left out."""
+def follow(old: list[str], new: list[str], hunks: list[Hunk], *, replaced: bool = False) -> dict[int, int | None]:
+    """Returns where rows are after one step, and None for those that are gone; rows in doubt are left out.
+
+    Of rows that were replaced those are gone that nothing inserted is like, when they are asked for.
+    """
     mine, theirs = ["".join(row.split()) for row in old], ["".join(row.split()) for row in new]
     often, now = Counter(mine), Counter(theirs)
     found: dict[int, int | None] = {}
@@ -189,9 +229,9 @@ def follow(old: list[str], new: list[str], hunks: list[Hunk]) -> dict[int, int |
                 continue
             if key in places and often[key] == 1:
                 found[row] = places[key]
-            elif not size and key not in now and len(key) > 7:
+            elif (not size or replaced) and key not in now and len(key) > (9 if size else 7):
                 best = max((Indel.normalized_similarity(key, theirs[each]) for each in added), default=0.0)
-                if best < 0.55:
+                if best < (UNLIKE if size else 0.55):
                     found[row] = None
     return found
 
@@ -200,21 +240,21 @@ def is_edit(before: str, after: str) -> bool:
     return before[:3] == after[:3] and Indel.normalized_similarity(before, after) >= 0.6
 
 
-def make_pairs(package: str, folder: Path, releases: list[Release]) -> Iterator[Pair]:
+def make_pairs(package: str, folder: Path, releases: list[Release], plan: Plan = JUDGED) -> Iterator[Pair]:
     """Yields pairs with both texts, some of every distance."""
     chance = random.Random(SEED)
     commits = [each.commit for each in releases]
     steps = [compare(folder, before, after) for before, after in pairwise(commits)]
-    for distance in STEPS:
+    for distance in plan.steps:
         made: list[Pair] = []
         for start in range(len(releases) - distance):
             names = sorted(set().union(*steps[start : start + distance]))
             for path in names:
-                pair = follow_all(releases, steps, start, distance, path, chance)
+                pair = follow_all(releases, steps, start, distance, path, chance, replaced=plan.replaced)
                 if pair:
-                    about = {"set": f"releases, +{distance}", "repo": package.split(":", 1)[1], **pair[0]}
+                    about = {"set": f"{plan.name}, +{distance}", "repo": package.split(":", 1)[1], **pair[0]}
                     made.append((about, pair[1], pair[2]))
-        yield from chance.sample(made, min(PAIRS, len(made)))
+        yield from chance.sample(made, min(plan.pairs, len(made)))
 
 
 def edit_files(package: str, release: Release) -> Iterator[Pair]:
@@ -234,7 +274,14 @@ def edit_files(package: str, release: Release) -> Iterator[Pair]:
 
 
 def follow_all(
-    releases: list[Release], steps: list[dict[str, Step]], start: int, distance: int, path: str, chance: random.Random
+    releases: list[Release],
+    steps: list[dict[str, Step]],
+    start: int,
+    distance: int,
+    path: str,
+    chance: random.Random,
+    *,
+    replaced: bool = False,
 ) -> Pair | None:
     """Returns a file and where some of its hard rows are some releases later; None where nothing is to be asked."""
     first = text = releases[start].sources.get(path)
@@ -249,7 +296,7 @@ def follow_all(
         after = releases[at + 1].sources.get(step.path)
         if after is None:
             return None
-        now = follow(text.split("\n"), after.split("\n"), step.hunks)
+        now = follow(text.split("\n"), after.split("\n"), step.hunks, replaced=replaced)
         places = {row: None if to is None else now[to] for row, to in places.items() if to is None or to in now}
         name, text = step.path, after
     if text == first:
@@ -300,7 +347,7 @@ def run(command: list[str]) -> str:
     return done.stdout
 
 
-def write(target: Path, packages: list[str]) -> int:
+def write(target: Path, packages: list[str], plan: Plan = JUDGED) -> int:
     """Writes the pairs of some packages, and returns how many."""
     seen: set[str] = set()
     count = 0
@@ -308,8 +355,9 @@ def write(target: Path, packages: list[str]) -> int:
         for number, package in enumerate(packages):
             folder = Path(there) / str(number)
             folder.mkdir()
-            releases = make_history(package, folder)
-            for about, *texts in chain(make_pairs(package, folder, releases), edit_files(package, releases[-1])):
+            releases = make_history(package, folder, plan.releases)
+            edited = edit_files(package, releases[-1]) if plan == JUDGED else ()
+            for about, *texts in chain(make_pairs(package, folder, releases, plan), edited):
                 blobs = [blob_id(text) for text in texts]
                 for blob, text in zip(blobs, texts, strict=True):
                     if blob not in seen:
@@ -322,9 +370,12 @@ def write(target: Path, packages: list[str]) -> int:
 
 def main() -> None:
     show_usage(__doc__)
-    if len(sys.argv) < 2:
+    named = [each for each in sys.argv[1:] if each != "--lessons"]
+    plan = LESSONS if "--lessons" in sys.argv else JUDGED
+    if not named:
         sys.exit(__doc__)
-    print(write(Path(sys.argv[1]), sys.argv[2:] or list(PACKAGES)), "pairs")
+    packages = named[1:] or list(TAUGHT if plan == LESSONS else PACKAGES)
+    print(write(Path(named[0]), packages, plan), "pairs")
 
 
 if __name__ == "__main__":

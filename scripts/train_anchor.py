@@ -14,7 +14,8 @@ were learnt from the others: its probabilities are then as good, or bad, as thos
 
 The trees that judge again (`again`, `gone`) are learnt last, from how the others answer for projects new to them.
 
-What bench/package_histories.py writes is data as well; it is made, so there is enough of it as it is.
+What bench/package_histories.py writes is data as well; it is made, so there is enough of it as it is. Its lessons
+(--lessons there) are for `gone` alone: nobody is judged on them, and the trees that weigh never see them.
 """
 
 # pyright: reportMissingImports=false
@@ -77,6 +78,7 @@ SETTINGS_OF_TRUST = {
 }
 
 SETTINGS_OF_GONE = {**SETTINGS_OF_TRUST, "num_leaves": 6}
+LESSON = 0.2  # what a line of a lesson weighs for `gone`: what people validated is harder, and counts more
 AGAIN, LAST = 200, 150  # trees that judge again: whether the first is right, whether the code is gone
 
 texts = {}  # by blob; workers inherit it
@@ -99,7 +101,7 @@ def views(pairs):
     """Each pair as it is, backwards (what was added is then what is gone), and half of them without a grammar."""
     for index, pair in enumerate(pairs):
         yield "", pair
-        if pair["set"].startswith(("releases", "edited")):
+        if pair["set"].startswith(("releases", "edited", "lessons")):
             continue
         back = [{"line": each["truth"], "truth": each["line"]} for each in pair["anchors"] if each["truth"]]
         swapped = {"old_blob": pair["new_blob"], "new_blob": pair["old_blob"], "old_path": pair["new_path"]}
@@ -223,26 +225,35 @@ def doubts(job):
     return found
 
 
-def learn_doubts(lessons):
+def learn_doubts(job):
     """The source of the trees that judge again: whether the first is right if the code is there, whether it is gone."""
+    lessons, more = job
     told, right, gone, back = (numpy.array(each, numpy.float32) for each in zip(*lessons, strict=True))
     there, asked = gone == 0, back == 0  # backwards nothing is gone
     again = lightgbm.train(
         SETTINGS_OF_TRUST, lightgbm.Dataset(told[there], right[there], init_score=told[there, 0]), AGAIN
     )
-    last = lightgbm.train(
-        SETTINGS_OF_GONE, lightgbm.Dataset(told[asked], gone[asked], init_score=-told[asked, 0]), LAST
-    )
+    told, gone = told[asked], gone[asked]
+    weights = numpy.repeat([1.0, LESSON], [len(told), len(more)])
+    if more:
+        told = numpy.vstack([told, numpy.array([lesson[0] for lesson in more], numpy.float32)])
+        gone = numpy.append(gone, [lesson[2] for lesson in more])
+    last = lightgbm.train(SETTINGS_OF_GONE, lightgbm.Dataset(told, gone, weight=weights, init_score=-told[:, 0]), LAST)
     return write_doubts(again, last)
 
 
-def add_doubts(sources, final, pieces, repos):
-    """The sources with what judges again, each learnt from other projects than those it is for."""
+def add_doubts(sources, final, pieces, repos, made):
+    """The sources with what judges again, each learnt from other projects than those it is for, and from what is made.
+
+    What is made of packages is measured by the trees for nobody in particular, which have not seen it.
+    """
     jobs = [(sources[fold_of(repo, repos)], (repo, items)) for repo, items in pieces]
     with Pool(WORKERS) as pool:
         lessons = [each for found in pool.imap(doubts, jobs) for each in found]
+        more = [lesson for found in pool.imap(doubts, [(final, each) for each in made]) for _, lesson in found]
         seen = [[lesson for repo, lesson in lessons if fold_of(repo, repos) != fold] for fold in range(FOLDS)]
-        parts = pool.map(learn_doubts, [*seen, [lesson for _, lesson in lessons]], chunksize=1)
+        every = [lesson for _, lesson in lessons]
+        parts = pool.map(learn_doubts, [(some, more) for some in [*seen, every]], chunksize=1)
     together = [source.partition(DOUBTS)[0] + part for source, part in zip([*sources, final], parts, strict=True)]
     return together[:-1], together[-1]
 
@@ -384,7 +395,9 @@ def main():
     files = [each for each in sys.argv[1:] if not each.startswith("-")]
     if not files:
         sys.exit(__doc__)
-    pieces = work([pair for file in files for pair in load(file)])
+    pairs = [pair for file in files for pair in load(file)]
+    made = work([pair for pair in pairs if pair["set"].startswith("lessons")])
+    pieces = work([pair for pair in pairs if not pair["set"].startswith("lessons")])
     repos = sorted({repo for repo, _ in pieces})
     again = "--again" in sys.argv
     sources, final = [TARGET.read_text("utf-8") if again else START] * FOLDS, ""
@@ -395,7 +408,7 @@ def main():
         found = measure([(sources[fold_of(repo, repos)], (repo, items)) for repo, items in chosen])
         print(f"round {number}: {len(found)} anchors to be weighed, {len(MEASURES)} measures", flush=True)
         sources, final = learn_folds(found, repos, whole=last)
-    sources, final = add_doubts(sources, final, pieces, repos)
+    sources, final = add_doubts(sources, final, pieces, repos, made)
     check([(sources[fold_of(repo, repos)], (repo, items)) for repo, items in pieces])
     if "--check" not in sys.argv:
         TARGET.write_text(final, "utf-8")

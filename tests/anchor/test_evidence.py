@@ -54,3 +54,16 @@ def test_a_renamed_row_has_another_name_in_the_same_place() -> None:
 
 def test_indentation_is_counted_in_levels() -> None:
     assert measure(OLD.replace("    result", "            result"), 2, 2)["indent"] == 2.0
+
+
+def test_of_a_row_is_told_how_much_of_it_is_left_anywhere() -> None:
+    old = Page(Source("int total = count(rows);\nuse(total, total);\nlog(rows);\n", "a.java"))
+
+    def ask(new: str) -> list[float]:
+        counterparts = Counterparts(old, Page(Source(new, "a.java")))
+        return Evidence(counterparts, Renames(old, counterparts.new, counterparts.aligned)).ask_words(0)
+
+    assert ask("log(rows);\nint total = count(rows);\nuse(total, total);\n") == [1.0, 1.0]
+    left, uses = ask("log(rows);\nint sum = count(rows);\nuse(sum, sum);\n")
+    assert (0.5 < left < 1.0, uses) == (True, 0.0), "only its name is gone"
+    assert ask("other.thing()\n")[0] < left

@@ -66,17 +66,17 @@ def test_the_borders_leave_room_for_a_person_to_decide() -> None:
     assert FINALISTS >= MOST_CANDIDATES
 
 
-@given(st.lists(st.floats(-12, 12, width=32), min_size=28, max_size=28))
+@given(st.lists(st.floats(-12, 12, width=32), min_size=30, max_size=30))
 @settings(max_examples=100, deadline=None)
 def test_what_is_judged_again_is_taken_left_to_a_person_or_gone_and_nothing_between(told: list[float]) -> None:
     chance = judge_again(told)
     assert 0 <= chance <= GONE / 2 or GONE <= chance <= SURE - 0.01 or SURE <= chance <= 1
 
 
-@given(st.lists(st.floats(-12, 12, width=32), min_size=19, max_size=19))
+@given(st.lists(st.floats(-12, 12, width=32), min_size=21, max_size=21))
 @settings(max_examples=100, deadline=None)
 def test_what_is_foreseen_is_what_every_answer_would_bring(told: list[float]) -> None:
-    for known, answers in ((told, BESIDE), (told[:16], SECOND_AND_BESIDE)):
+    for known, answers in ((told, BESIDE), (told[:18], SECOND_AND_BESIDE)):
         verdicts = {_read(judge_again([*known, *answer])) for answer in answers}
         chance = foresee(known, answers)
         assert (chance is None) == (len(verdicts) > 1)

@@ -70,8 +70,8 @@ def test_what_is_told_of_a_place_in_doubt_says_whether_it_leads_back() -> None:
 
 def _origins(told: list[float]) -> list[float]:
     """What describe says of the first: how likely it was the row, how likely another, whether it leads back."""
-    assert len(told) == 28
-    return told[13:16]
+    assert len(told) == 30
+    return told[15:18]
 
 
 def test_nothing_is_told_of_rows_that_were_not_weighed() -> None:
@@ -121,7 +121,7 @@ def test_what_makes_no_difference_any_more_is_not_asked(
         return [0.5] * 9
 
     def foresee(told: list[float], answers: tuple[tuple[float, ...], ...]) -> float | None:
-        assert {len(told) + len(answer) for answer in answers} == {28}
+        assert {len(told) + len(answer) for answer in answers} == {30}
         steps[0] += 1
         return 0.4 if foreseen == steps[0] - 1 else None
 
@@ -135,4 +135,4 @@ def test_what_makes_no_difference_any_more_is_not_asked(
     monkeypatch.setattr("postil.anchor.search.judge_again", judge)
     assert search._judge_again(5) == (0.3 if foreseen is None else 0.4)  # pyright: ignore[reportPrivateUsage]
     assert questions == asked.split()
-    assert [len(told) for told in told_at_last] == ([28] if foreseen is None else [])
+    assert [len(told) for told in told_at_last] == ([30] if foreseen is None else [])

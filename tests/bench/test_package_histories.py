@@ -9,7 +9,19 @@ import msgspec
 import pytest
 
 from bench.anchor_truth import ask, show_reliability, show_sets
-from bench.package_histories import Release, Step, edit_files, follow, follow_all, make_history, make_pairs, write
+from bench.package_histories import (
+    LESSONS,
+    PACKAGES,
+    TAUGHT,
+    Release,
+    Step,
+    edit_files,
+    follow,
+    follow_all,
+    make_history,
+    make_pairs,
+    write,
+)
 from scripts.anchors import BEGIN, END, replace_between
 
 FUNCTIONS = [f"def step_{number}(value):\n    go({number})\n    return value\n\n" for number in range(6)]
@@ -31,13 +43,26 @@ def test_a_line_in_doubt_is_not_asked_for() -> None:
     assert follow(rows, ["one = 1", "two = 22", "three = 3"], [(1, 1, 1, 1)]) == {0: 0, 1: 1, 2: 2}
 
 
+def test_what_is_judged_was_not_taught() -> None:
+    assert not {*PACKAGES} & {*TAUGHT}
+    assert all(each.startswith(("npm:", "pypi:")) for each in TAUGHT)
+
+
+def test_lessons_have_rows_that_nothing_like_them_replaced() -> None:
+    rows = ["one = 1", "value = compute(first)", "three = 3"]
+    unlike, alike = ["one = 1", "if not ok: raise", "three = 3"], ["one = 1", "value = derive(first)", "three = 3"]
+    assert follow(rows, unlike, [(1, 1, 1, 1)], replaced=True) == {0: 0, 1: None, 2: 2}
+    assert follow(rows, alike, [(1, 1, 1, 1)], replaced=True)[1] == 1
+    assert 1 not in follow(rows, ["one = 1", "own = compute(second)", "three = 3"], [(1, 1, 1, 1)], replaced=True)
+
+
 def test_packages_become_pairs_with_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["".join(FUNCTIONS)]
     texts.append(texts[0].replace("go(2)", "go(2, now)"))
     texts.append("import os\n\n" + texts[1].replace("    go(4)\n", ""))
     archives = {str(number): tmp_path / str(number) for number in range(3)}
 
-    def list_versions(_: str) -> list[str]:
+    def list_versions(*_: object) -> list[str]:
         return list(archives)
 
     def fetch(*_: object) -> dict[str, Path]:
@@ -68,6 +93,8 @@ def test_packages_become_pairs_with_truth(tmp_path: Path, monkeypatch: pytest.Mo
     assert {about["set"] for about, *_ in edit_files("pypi:a", long)} > {"edited: storm", "edited: deleted"}
     written = tmp_path / "pairs.jsonl.xz"
     assert write(written, ["pypi:a"]) == len(pairs)
+    lessons = list(make_pairs("pypi:a", folder, releases, LESSONS))
+    assert {about["set"] for about, *_ in lessons} == {"lessons, +1"}
     answers = list(ask(written))
     assert {each.verdict for each in answers} <= {"right", "review"}
     assert next(row for row in show_sets(answers) if "releases" in row).startswith(f"| releases, +1 | {len(answers)} |")

@@ -11,10 +11,12 @@ from rapidfuzz.distance import Indel
 
 from postil.anchor.counterparts import Counterparts
 from postil.anchor.model import Ranked
+from postil.anchor.page import count_tokens
 from postil.anchor.renames import Renames
 from postil.anchor.side_by_side.row_facts import RowFacts
 
 _NEAR = 60
+_OFTEN = 2.0  # more than so often is told as so often
 _BESIDE = 8  # rows between a candidate and where a neighbour of the old row went
 
 # What kind of statement a word opens, where it says so in most languages.
@@ -168,6 +170,18 @@ class Evidence:
                 kept_parent,
             )
             found.append(measured)
+        return found
+
+    def ask_words(self, row: int) -> list[float]:
+        """Returns how much of an old row is left anywhere, and how often the name it declares is there for once before.
+
+        The rarer a word, the more it is of a row. The other is -1 where a row declares nothing.
+        """
+        mine, before, now = self.facts.old[row], count_tokens(self.old), count_tokens(self.new)
+        left = fsum(self.facts.weights[token] for token in mine.tokens if now.count(token))
+        found = [left / mine.weight if mine.weight else -1.0, -1.0]
+        for name in self.renames.list_declared(self.old, row)[:1]:
+            found[1] = min(_OFTEN, now.count(name) / max(1, before.count(name)))
         return found
 
     def _documents(self, at: int, documented: Ranked) -> float:

@@ -154,7 +154,7 @@ class Search:
         What has to be searched for is asked one after the other, and only as long as it may still make a difference.
         """
         ranked = self.rank(row)
-        told = [*self._told[row], *self._ask_origins(ranked[0][1], row)]
+        told = [*self._told[row], *self._evidence.ask_words(row), *self._ask_origins(ranked[0][1], row)]
         chance = foresee(told, SECOND_AND_BESIDE) if len(ranked) > 1 else None
         if chance is None:
             told += self._ask_origins(ranked[1][1], row) if len(ranked) > 1 else _NO_SECOND
@@ -164,8 +164,9 @@ class Search:
     def describe(self, row: int) -> list[float]:
         """Returns what tells whether the first candidate of a row is right, or the row gone.
 
-        Nothing where none was weighed. Else it is what was told of it before; whether it and the next one lead back to
-        the row, or to another that has a better claim; and whether the rows beside it went to the same place.
+        Nothing where none was weighed. Else it is what was told of it before; whether its words are left anywhere;
+        whether it and the next one lead back to the row, or to another that has a better claim; and whether the rows
+        beside it went to the same place.
         """
         ranked = self.rank(row)
         told = self._told.get(row)
@@ -173,7 +174,8 @@ class Search:
             return []
         second = self._ask_origins(ranked[1][1], row) if len(ranked) > 1 else _NO_SECOND
         at = ranked[0][1]
-        return [*told, *self._ask_origins(at, row), *second, *self._ask_beside(row, at)]
+        words = self._evidence.ask_words(row)
+        return [*told, *words, *self._ask_origins(at, row), *second, *self._ask_beside(row, at)]
 
     def _ask_origins(self, at: int, row: int) -> list[float]:
         """Returns how likely a new row was this one, how likely another, and whether this is the likelier."""
