@@ -102,6 +102,16 @@ def test_only_a_place_in_doubt_is_looked_at_again(
     assert [each.confidence for each in found] == [now, min(now, 0.4, said)], "none is likelier than the first"
 
 
+@pytest.mark.parametrize(("again", "now"), [(0.8, 0.71), (0.9, 0.9), (0.5, 0.5), (0.001, 0.001)])
+def test_a_row_that_was_copied_is_taken_only_when_its_place_is_sure(
+    monkeypatch: pytest.MonkeyPatch, again: float, now: float
+) -> None:
+    search = pair(ROWS, [*ROWS[:5], "other()", ROWS[5], "more()", *ROWS[7:], ROWS[5], "last()"])
+    monkeypatch.setattr(search, "_judge_again", {5: again}.__getitem__)
+    (found,) = search._look_again((Candidate(Span(7), 0.5, ""),), 5)  # pyright: ignore[reportPrivateUsage]
+    assert found.confidence == now
+
+
 @pytest.mark.parametrize(("foreseen", "asked"), [(0, "first"), (1, "first second"), (None, "first second beside")])
 def test_what_makes_no_difference_any_more_is_not_asked(
     monkeypatch: pytest.MonkeyPatch, foreseen: int | None, asked: str

@@ -18,6 +18,7 @@ from postil.anchor.renames import Renames
 from postil.anchor.side_by_side.row_facts import RowFacts
 
 # A place less sure than this is looked at again: from it back to the old text, and where the rows beside it went.
+# Of a row that was copied it must be as sure then.
 _CERTAIN = 0.9
 _GONE_FRAGMENT = 0.03  # of a fragment there is no looking again, so it is gone sooner
 _BESIDE, _NEAR = 2, 7  # telling rows on each side that are asked where they went, and how far they may be
@@ -146,7 +147,14 @@ class Search:
         if self._counterparts.partial or not self._told.get(row):
             return candidates
         chance = round(self._judge_again(row), 3)
+        if SURE <= chance < _CERTAIN and self._was_copied(row):
+            chance = SURE - 0.01
         return (replace(candidates[0], confidence=chance), *_cap(candidates[1:], chance))
+
+    def _was_copied(self, row: int) -> bool:
+        """Returns whether such a row stands there several times, and more often than it did."""
+        key = self.old.keys[row]
+        return max(1, len(self.old.places[key])) < len(self.new.places.get(key, ()))
 
     def _judge_again(self, row: int) -> float:
         """Returns how likely the first candidate of a row is, by what `describe` tells of it.
