@@ -52,6 +52,15 @@ class Files:
             self.at_once -= 1
         return Held(self.most)
 
+    @reads("read_parts")
+    def read_parts(self, size: int) -> Held:
+        """Read several things of a size, and say how far it is"""
+        self.begun += 1
+        for part in range(4):
+            call.current().progress(part, 4)
+            call.hold(size)
+        return Held(0)
+
     @writes("write")
     def write(self, size: int) -> Held:
         """Write something of a size"""
@@ -165,6 +174,36 @@ async def test_who_leaves_the_line_lets_those_behind_in() -> None:
     with pytest.raises(asyncio.CancelledError):
         await last
     assert await room.take("bob", 10) == 10
+
+
+async def test_room_is_given_past_those_who_are_just_giving_up() -> None:
+    """At the end of a connection, calls that have room and calls that wait are given up at once."""
+    room = Room(10)
+    held = await room.take("ann", 10)
+    given_up = [asyncio.ensure_future(room.take(who, 6)) for who in ("bob", "bob", "eve")]
+    patient = asyncio.ensure_future(room.take("eve", 10))
+    await asyncio.sleep(0)
+    for each in given_up:
+        each.cancel()
+    room.give_back(held)  # before they have heard it
+    async with asyncio.timeout(PATIENCE):
+        assert await patient == 10
+    told = await asyncio.gather(*given_up, return_exceptions=True)
+    assert [type(each) for each in told] == 3 * [asyncio.CancelledError]
+    room.give_back(10)
+    assert await room.take("bob", 10) == 10
+
+
+async def test_a_call_that_begins_again_does_not_tell_its_progress_anew() -> None:
+    files, server = open_files()
+    files.go_on.set()
+    talk = Talk(server)
+    await talk.initialize()
+    params = {"name": "read_parts", "arguments": {"size": limits.LARGE}, "_meta": {"progressToken": "t"}}
+    await talk.ask("tools/call", params, next(NUMBERS))
+    told = [frame["params"]["progress"] for frame in talk.frames if frame.get("method") == "notifications/progress"]
+    assert files.begun == 3
+    assert told == [0, 1, 2, 3]
 
 
 def test_to_need_room_is_no_failure_that_somebody_answers() -> None:

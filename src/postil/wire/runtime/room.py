@@ -47,6 +47,7 @@ class Room:
                 self.give_back(size)
             else:
                 self._leave_line(principal, turn)
+                self._let_in()
             raise
         return size
 
@@ -57,11 +58,14 @@ class Room:
 
     def _let_in(self) -> None:
         while self._waiting:
-            principal = next(iter(self._waiting))
-            turn, size = self._waiting[principal][0]
+            principal, line = next(iter(self._waiting.items()))
+            turn, size = line[0]
+            if turn.cancelled():  # its call was given up, and has not left the line yet
+                self._leave_line(principal, turn)
+                continue
             if self._taken + size > self.total:
                 return  # nobody goes past it: else it would never have room
-            line = self._waiting.pop(principal)
+            del self._waiting[principal]
             line.popleft()
             if line:
                 self._waiting[principal] = line  # behind the others
@@ -69,23 +73,28 @@ class Room:
             turn.set_result(None)
 
     def _leave_line(self, principal: str, turn: asyncio.Future[None]) -> None:
-        left = deque(each for each in self._waiting[principal] if each[0] is not turn)
+        left = deque(each for each in self._waiting.get(principal, ()) if each[0] is not turn)
         if left:
             self._waiting[principal] = left
         else:
-            del self._waiting[principal]
-        self._let_in()
+            self._waiting.pop(principal, None)
 
 
 class Stay:
     """The room that one call has, and what it holds of large things."""
 
-    __slots__ = ("_at_work", "_has_left", "_held", "_loop", "_principal", "_room", "size")
+    __slots__ = ("_at_work", "_farthest", "_has_left", "_held", "_loop", "_principal", "_room", "size")
 
     def __init__(self, room: Room, principal: str, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self._room, self._principal, self._loop = room, principal, loop
         self.size = self._held = 0
         self._at_work = self._has_left = False
+        self._farthest = -1.0
+
+    def is_farther(self, done: float) -> bool:
+        """Hear how far the call is. Returns whether a client hears of it: when it begins again, it goes back."""
+        is_new, self._farthest = done > self._farthest, max(done, self._farthest)
+        return is_new
 
     async def move(self, size: int) -> None:
         """Wait for a larger room: what was held is gone."""

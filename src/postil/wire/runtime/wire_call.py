@@ -76,7 +76,8 @@ class WireCall(Call):
         self._trace = carrier
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        self.send(notifications.progress(self.work, done, total, message))
+        if self.stay is OUTSIDE or self.stay.is_farther(done):
+            self.send(notifications.progress(self.work, done, total, message))
 
     def log(self, level: Level, data: object, logger: str = "") -> None:
         is_stateless = self.work.era.stateless
