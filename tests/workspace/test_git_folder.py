@@ -242,6 +242,30 @@ def test_a_log_of_a_ref_that_is_a_link_is_not_written_through(repository: Path, 
     assert (tmp_path / "outside").read_text() == "mine\n"
 
 
+@pytest.mark.parametrize("name", ["refs/postil/log", "refs/postil/log/made", "logs/HEAD"])
+def test_a_link_that_only_looks_as_if_it_named_a_ref_is_refused(
+    repository: Path, tmp_path: Path, own: Path, name: str
+) -> None:
+    """Plain git writes refs through such a folder, and lines through such a log, wherever it leads."""
+    place, outside = repository / ".git" / name, tmp_path / "outside"
+    (place.parent / "refs").mkdir(parents=True, exist_ok=True)
+    outside.mkdir()
+    place.unlink(missing_ok=True)
+    place.symlink_to(os.path.join("refs", os.path.relpath(outside, place.parent / "refs")))
+    assert place.is_dir()
+    with pytest.raises(OddRepository):
+        run_git(str(repository), "update-ref", "refs/postil/log/made", "HEAD")
+    assert [*outside.iterdir()] == []
+
+
+def test_a_link_that_names_a_ref_is_followed_as_git_does(repository: Path, own: Path) -> None:
+    place = repository / ".git/refs/remotes/origin/HEAD"
+    place.parent.mkdir(parents=True)
+    place.symlink_to("refs/remotes/origin/main")
+    git(repository, "update-ref", "refs/remotes/origin/main", "HEAD")
+    assert run_git(str(repository), "rev-parse", "origin/HEAD").decode().strip() == git(repository, "rev-parse", "HEAD")
+
+
 @pytest.mark.parametrize(
     "name", ["HEAD", "index", "config", "packed-refs", "shallow", "objects/info/alternates",
              "objects/info/commit-graph", "objects/info/commit-graphs/commit-graph-chain", "info/exclude",

@@ -213,8 +213,8 @@ def _look(where: Repository, ask_user: AskUser) -> tuple[Seen, ...]:
 def _refuse_unless_trusted(path: str, mode: int, ask_user: AskUser) -> None:
     if not stat.S_ISLNK(mode):
         raise OddRepository(path, "is neither a file nor a folder, as git has them there")
-    if p.basename(path) == "HEAD" and os.readlink(path).startswith("refs/"):
-        return  # how the first versions of git wrote it
+    if p.basename(path) == "HEAD" and _names_ref(os.readlink(path)):
+        return
     if not _is_listed(p.realpath(path), ask_user("postil.trusted")):
         raise OddRepository(p.realpath(path), f"is where {p.basename(path)} of {p.dirname(path)} leads")
 
@@ -232,7 +232,9 @@ def _check_inside(where: Repository, ask_user: AskUser) -> None:
                 _refuse_special(entry.path, entry.is_file() or entry.is_dir() or _is_dangling(entry))
         for name in ("refs", "logs"):
             for entry in _walk(p.join(path, name), deep=True):
-                if entry.is_symlink() and not (name == "refs" and os.readlink(entry.path).startswith("refs/")):
+                if entry.is_symlink() and not (
+                    name == "refs" and _names_ref(os.readlink(entry.path)) and _is_dangling(entry)
+                ):
                     _refuse_unless_trusted(entry.path, stat.S_IFLNK, ask_user)
                 _refuse_special(entry.path, entry.is_file() or entry.is_dir() or _is_dangling(entry))
     for name in (".gitattributes", ".gitignore", ".gitmodules", ".mailmap"):
@@ -261,6 +263,11 @@ def _refuse_special(path: str, ordinary: bool) -> None:
 
 def _is_dangling(entry: os.DirEntry[str]) -> bool:
     return entry.is_symlink() and not p.exists(entry.path)
+
+
+def _names_ref(target: str) -> bool:
+    """Returns whether a link says which ref is meant, as the first versions of git wrote it; not where a file is."""
+    return target.startswith("refs/") and ".." not in target.split("/")
 
 
 def _check_alternates(objects: str, inside: str, ask_user: AskUser, left: int) -> None:
