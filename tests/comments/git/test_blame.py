@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.comments.git import blame
 from postil.comments.git.blame import require_revision
 from postil.core.failure import NotFound
 from tests.comments.shop import CODE, add_at
@@ -110,21 +111,40 @@ def test_blame_lists_the_commits_that_touched_the_code(comments: Comments) -> No
     assert [each.commit.subject for each in comments.blame(identity).touches] == ["touches it", "first"]
 
 
+def ask_and_move(root: Path) -> tuple[Comments, str]:
+    """Returns a comment whose code has gone to another file."""
+    comments = workspace(root, **{"a.py": FUNCTIONS})
+    write(root, "a.py", FUNCTIONS.replace("value + 3", "value + 33"))
+    commit(root, "thirty-three")
+    id_ = comments.add("a.py", FUNCTIONS[: FUNCTIONS.index("value + 3")].count("\n") + 1, "why?", "NOTE").commentId
+    commit(root, "asked")
+    piece = "def function_3(value):\n    return value + 33\n\n\n"
+    write(root, "a.py", FUNCTIONS.replace("value + 3", "value + 33").replace(piece, ""))
+    write(root, "b.py", "import os\n\n\n" + piece)
+    commit(root, "left")
+    return comments, id_
+
+
 @pytest.mark.parametrize("relocated", [True, False])
 def test_blame_goes_on_in_the_file_that_the_code_came_from(tmp_path: Path, relocated: bool) -> None:
-    comments = workspace(tmp_path, **{"a.py": FUNCTIONS})
-    write(tmp_path, "a.py", FUNCTIONS.replace("value + 3", "value + 33"))
-    commit(tmp_path, "thirty-three")
-    id_ = comments.add("a.py", FUNCTIONS[: FUNCTIONS.index("value + 3")].count("\n") + 1, "why?", "NOTE").commentId
-    commit(tmp_path, "asked")
-    piece = "def function_3(value):\n    return value + 33\n\n\n"
-    write(tmp_path, "a.py", FUNCTIONS.replace("value + 3", "value + 33").replace(piece, ""))
-    write(tmp_path, "b.py", "import os\n\n\n" + piece)
-    commit(tmp_path, "left")
+    comments, id_ = ask_and_move(tmp_path)
     if relocated:
         comments.relocate()
     found = [(each.commit.subject, each.did, each.path) for each in comments.blame(id_).touches]
     assert found == [("left", "added", "b.py"), ("thirty-three", "changed", "a.py"), ("first", "added", "a.py")]
+
+
+def test_blame_looks_at_all_files_that_the_code_came_from_in_the_time_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A comment file from elsewhere may name twenty, each of which took as long."""
+    comments, id_ = ask_and_move(tmp_path)
+    comments.relocate()
+    monkeypatch.setattr(blame, "PATIENCE", -1.0)
+    found = comments.blame(id_)
+    assert ([each.commit.subject for each in found.touches], found.complete) == (["left"], False)
+    everything = comments.history.blame(id_, all=True)
+    assert [each.commit.subject for each in everything.touches] == ["left", "thirty-three", "first"]
 
 
 def test_blame_says_where_the_commits_of_a_submodule_s_file_are(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def list_touches(
     They are lines of the present file; of code that is gone, those of the version with that blob. `patience`: seconds
     after which it is not looked further back.
     """
-    patience = PATIENCE if patience is None else patience
+    patience = find_patience(patience)
     until = time.monotonic() + patience
     found = Touches([])
     try:
@@ -93,6 +93,11 @@ def list_touches(
 
         return ask_past(tree, "touches", path, (line, end, blob, min(patience, 0.8 * LONGEST)), Touches)
     return found
+
+
+def find_patience(patience: float | None) -> float:
+    """Returns for how many seconds older commits are looked at, where a caller has none or its own."""
+    return PATIENCE if patience is None else patience
 
 
 class _Large(Exception):

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from msgspec import Meta
 
 from postil.comments.anchoring.locate import current_anchor
 from postil.comments.anchoring.travel import WENT
-from postil.comments.git.blame import Touch, Touches, find_inner_repository, is_shallow, list_touches, require_git
+from postil.comments.git.blame import (
+    Touch,
+    Touches,
+    find_inner_repository,
+    find_patience,
+    is_shallow,
+    list_touches,
+    require_git,
+)
 from postil.comments.git.evaluate import Measured, measure
 from postil.comments.git.timeline import Change, list_changes
 from postil.comments.model import Located
@@ -100,11 +109,16 @@ class HistoryTools:
         place, patience = each.place, inf if all else None
         if place.state == "orphaned":
             return self._blame_gone(each, patience)
+        until = monotonic() + find_patience(patience)
         found = list_touches(context.tree, context.versions, place.path, place.line, place.endLine, patience=patience)
         for origin in _list_origins(each):
             if not found.complete or (found.touches and found.touches[-1].did != "added"):
                 break  # what came before is not known
-            before = list_touches(context.tree, context.versions, *origin, patience=patience)
+            left = until - monotonic()  # for all of them: a comment file may name many, and nobody need have been there
+            if left <= 0:
+                found = Touches(found.touches, complete=False, looked=found.looked)
+                break
+            before = list_touches(context.tree, context.versions, *origin, patience=left)
             known = {touch.commit.id for touch in found.touches}
             touches = [*found.touches, *(touch for touch in before.touches if touch.commit.id not in known)]
             found = Touches(touches, before.complete, found.looked + before.looked)
