@@ -66,24 +66,26 @@ def atomic_write(
     check: Callable[[], object] | None = None,
     *,
     mode: int | None = None,
+    lock: str = "",
 ) -> None:
     """Replace (or create) the file below the root, durably. Keeps its mode unless one is given; refuses a symlink.
 
-    `check` is called last before the file is replaced: when it raises, the file stays what it is.
+    `check` is called last before the file is replaced: when it raises, the file stays what it is. `lock` is the name
+    that others keep free while they replace the file, as git does: it is written under that name, or not at all.
     """
     folder, _, name = inside.rpartition("/")
     parent = open_folder(root, folder)
     try:
-        _replace(parent, name, inside, content, check, mode)
+        _replace(parent, name, inside, content, check, mode, lock)
     finally:
         os.close(parent)
 
 
 def _replace(
-    parent: int, name: str, inside: str, content: bytes, check: Callable[[], object] | None, mode: int | None
+    parent: int, name: str, inside: str, content: bytes, check: Callable[[], object] | None, mode: int | None, lock: str
 ) -> None:
     old = _seen(parent, name, inside)
-    temporary = f"{_PREFIX}{os.getpid():x}-{os.urandom(6).hex()}{_SUFFIX}"
+    temporary = lock or f"{_PREFIX}{os.getpid():x}-{os.urandom(6).hex()}{_SUFFIX}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         file = os.open(temporary, flags, 0o666 if mode is None else mode, dir_fd=parent)

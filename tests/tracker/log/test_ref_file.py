@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -115,13 +118,48 @@ def test_a_ref_behind_a_link_is_left_to_git(
     assert at(repository) == old
 
 
+def test_what_a_killed_writer_leaves_is_git_s_lock_and_nothing_else(
+    here: Repository, repository: Path, commits: list[str]
+):
+    """git takes any other file in this folder for a ref whose name is not valid."""
+    old, new = commits
+    seen: list[list[str]] = []
+
+    def look() -> None:
+        seen.append(sorted(path.name for path in (repository / ".git/refs/postil/log").iterdir()))
+
+    assert move_file(here, REF, new, old, WHO, look)
+    assert seen == [["abcdefghijklm", "abcdefghijklm.lock"]]
+
+
+def test_a_move_that_may_not_survive_a_power_cut_is_in_doubt_and_not_tried_again(
+    here: Repository, repository: Path, commits: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    old, new = commits
+    sync = os.fsync
+
+    def fail_for_folders(file: int) -> None:
+        if stat.S_ISDIR(os.fstat(file).st_mode):
+            raise OSError(errno.EIO, "Input/output error")
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", fail_for_folders)
+    with pytest.raises(StorageFailed) as failed:
+        move_file(here, REF, new, old, WHO, pass_check)
+    assert at(repository) == new
+    assert failed.value.doubtful
+    assert "untouched" not in failed.value.advice
+
+
 def test_a_ref_whose_objects_are_not_on_the_disk_stays(here: Repository, repository: Path, commits: list[str]):
     old, new = commits
 
     def fail() -> None:
         raise StorageFailed("objects could not be synced")
 
+    noted = (repository / ".git/logs" / REF).read_bytes()
     with pytest.raises(StorageFailed):
         move_file(here, REF, new, old, WHO, fail)
     assert at(repository) == old
+    assert (repository / ".git/logs" / REF).read_bytes() == noted
     assert [path.name for path in (repository / ".git/refs/postil/log").iterdir()] == ["abcdefghijklm"]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
 
+from postil.core.failure import StorageFailed
 from postil.tracker.log.refs import LOG
 from postil.tracker.log.salvage import REFLOG_MESSAGE
 from postil.workspace.disk import read_regular
-from postil.workspace.failures import UnsafePath, WriteFailed
+from postil.workspace.failures import FileMissing, FileUnreadable, UnsafePath, WriteFailed
 from postil.workspace.files import atomic_write
 from postil.workspace.git import find_object_folder
 from postil.workspace.paths import RelativePath
@@ -21,31 +21,49 @@ from postil.workspace.repository import Repository
 _SAFELY = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
+class _GitsToDo(Exception):
+    """The ref is not where it was, or has no reflog."""
+
+
 def move_file(repository: Repository, ref: str, oid: str, old: str, who: bytes, check: Callable[[], None]) -> bool:
     """Move a ref from old to oid, durably; `who` is who moves it, and when, as a commit says it.
 
-    `check` is called last before it moves: when it raises, the ref stays where it is. Returns False where it is git's
-    to do, or to say why it cannot be done: then the ref is as it was. Raises WriteFailed when it is moved and may not
+    `check` is called before it moves: when it raises, the ref stays where it is. Returns False where it is git's to do,
+    or to say why it cannot be done: then the ref is as it was. Raises StorageFailed when it is moved and may not
     survive a power cut.
     """
     if not ref.startswith(LOG) or find_object_folder(repository.root) is None:
         return False
     path = os.path.join(repository.common_dir, ref)
-    try:
-        os.close(os.open(f"{path}.lock", os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY, 0o666))
-    except OSError:  # another git is at it, or was killed there
-        return False
-    try:
-        if _read(path) != old or not _note(repository, ref, b"%s %s %s" % (old.encode(), oid.encode(), who)):
-            return False
-        atomic_write(repository.common_dir, RelativePath(ref), f"{oid}\n".encode(), check)
-    except (WriteFailed, UnsafePath):  # where a link leads that the user trusts, git goes
+
+    def check_all() -> None:
+        """Called while the ref is locked."""
         if _read(path) != old:
-            raise
+            raise _GitsToDo
+        check()
+        if not _note(repository, ref, b"%s %s %s" % (old.encode(), oid.encode(), who)):
+            raise _GitsToDo
+
+    try:
+        # Under the name of git's lock, and no other: what a killed writer leaves in this folder, git takes for a ref.
+        lock = f"{os.path.basename(ref)}.lock"
+        atomic_write(repository.common_dir, RelativePath(ref), f"{oid}\n".encode(), check_all, lock=lock)
+    except (
+        _GitsToDo,
+        FileMissing,
+        FileUnreadable,
+        UnsafePath,
+    ):  # packed; and where a link leads that the user trusts, git goes
         return False
-    finally:
-        with suppress(OSError):
-            os.unlink(f"{path}.lock")
+    except WriteFailed as fault:  # another git is at it, or was killed there; or the disk is full
+        if _read(path) != oid:
+            return False
+        unsure = StorageFailed(
+            f"{ref} was written and could not be synced",
+            advice="Look at the disk; whether the change survives a power cut is not known",
+        )
+        unsure.doubtful = True
+        raise unsure from fault
     return True
 
 
