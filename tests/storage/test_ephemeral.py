@@ -222,6 +222,37 @@ def test_windows_and_names_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(test())
 
 
+def test_who_has_very_many_names_pushes_out_nobody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One signer's requests made another's signed request good for a second time."""
+
+    async def test() -> None:
+        monkeypatch.setattr(ephemeral, "MOST_NAMES", 10)
+        store = MemoryEphemeralStore()
+        assert await store.first("nonce:1", 60, "ann")
+        for number in range(40):
+            assert await store.first(f"nonce:{number}", 60, "mallory")
+        assert not await store.first("nonce:1", 60, "ann")
+        assert not await store.first("nonce:39", 60, "mallory")
+        assert await store.first("nonce:1", 60, "mallory"), "their own were forgotten"
+        assert sum(map(len, vars(store)["_names"].values())) == vars(store)["_count"] == 10
+
+    asyncio.run(test())
+
+
+def test_names_of_who_has_gone_leave_when_room_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        monkeypatch.setattr(ephemeral, "MOST_NAMES", 4)
+        now = [0.0]
+        store = MemoryEphemeralStore(lambda: now[0])
+        assert [await store.first(name, 10, "ann") for name in "abc"] == [True] * 3
+        now[0] = 20.0
+        assert [await store.first(name, 10, "bob") for name in "abcd"] == [True] * 4
+        assert not await store.first("a", 10, "bob")
+        assert list(vars(store)["_names"]) == ["bob"]
+
+    asyncio.run(test())
+
+
 def test_calls_that_ended_count_no_more_and_never_below_none() -> None:
     async def test() -> None:
         store = MemoryEphemeralStore()

@@ -167,8 +167,11 @@ class EphemeralStore(Protocol):
         """Take up to `cost` places in a rolling window that has `limit` of them."""
         ...
 
-    async def first(self, name: str, seconds: float) -> bool:
-        """Returns whether this name is new; it stays known for that long."""
+    async def first(self, name: str, seconds: float, whose: str = "") -> bool:
+        """Returns whether this name of somebody's is new; it stays known for that long.
+
+        Where room is short, those of who has the most are forgotten.
+        """
         ...
 
     async def recall(self, *names: str) -> Sequence[bytes | None] | None:

@@ -22,7 +22,8 @@ class MemoryEphemeralStore:
         self._clock, self._most_bytes = clock, most_bytes
         self._windows: OrderedDict[str, deque[float]] = OrderedDict()
         self._running: dict[str, int] = {}
-        self._names: OrderedDict[str, float] = OrderedDict()
+        self._names: dict[str, OrderedDict[str, float]] = {}
+        self._count = 0
         self._kept: OrderedDict[str, tuple[float, bytes]] = OrderedDict()
         self._size = 0
 
@@ -67,17 +68,30 @@ class MemoryEphemeralStore:
         taken.extend([now] * granted)
         return Taken(granted, max(0, limit - len(taken)), (taken[0] if taken else now) + seconds)
 
-    async def first(self, name: str, seconds: float) -> bool:
-        """Returns whether this name is new."""
+    async def first(self, name: str, seconds: float, whose: str = "") -> bool:
+        """Returns whether this name is new. Who has the most loses theirs first: nobody pushes out another's."""
         now = self._clock()
-        while self._names and next(iter(self._names.values())) <= now:
-            self._names.popitem(last=False)
-        if self._names.get(name, 0) > now:
+        mine = self._names.setdefault(whose, OrderedDict())
+        while mine and next(iter(mine.values())) <= now:
+            mine.popitem(last=False)
+            self._count -= 1
+        if mine.get(name, 0) > now:
             return False
-        self._names[name] = now + seconds
-        if len(self._names) > MOST_NAMES:
-            self._names.popitem(last=False)
+        self._count += name not in mine
+        mine[name] = now + seconds
+        if self._count > MOST_NAMES:
+            self._forget_expired(now)
+        if self._count > MOST_NAMES:
+            max(self._names.values(), key=len).popitem(last=False)
+            self._count -= 1
         return True
+
+    def _forget_expired(self, now: float) -> None:
+        """Forget the names of all whose last one has expired: of who is gone nobody else would."""
+        for whose in [
+            whose for whose, names in self._names.items() if not names or next(reversed(names.values())) <= now
+        ]:
+            self._count -= len(self._names.pop(whose))
 
     async def recall(self, *names: str) -> Sequence[bytes | None]:
         """Returns what is kept under each of these names."""

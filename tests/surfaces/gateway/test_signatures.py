@@ -149,14 +149,14 @@ def test_a_nonce_has_at_most_128_bytes(size: int, status: int) -> None:
 
 
 def test_a_nonce_is_remembered_for_as_long_as_its_time_could_be_used() -> None:
-    asked: list[tuple[str, float]] = []
+    asked: list[tuple[str, float, str]] = []
 
-    async def first(name: str, seconds: float) -> bool:
-        asked.append((name, seconds))
+    async def first(name: str, seconds: float, whose: str) -> bool:
+        asked.append((name, seconds, whose))
         return True
 
     assert check(stamped(nonce=b"n-7"), signatures=Signatures("required", [SECRET], first)) == 200
-    assert asked[-1] == ("nonce::n-7", 600.0)
+    assert asked[-1] == ("nonce:n-7", 600.0, "")
 
 
 def test_a_nonce_of_one_caller_refuses_no_other() -> None:
@@ -178,7 +178,7 @@ def test_a_nonce_of_one_caller_refuses_no_other() -> None:
 def test_a_wrong_signature_uses_up_no_nonce() -> None:
     asked: list[str] = []
 
-    async def first(name: str, seconds: float) -> bool:
+    async def first(name: str, seconds: float, whose: str) -> bool:
         asked.append(name)
         return True
 
@@ -190,7 +190,7 @@ def test_a_wrong_signature_uses_up_no_nonce() -> None:
 def test_without_a_time_no_nonce_is_remembered_since_the_contracts_form_has_none() -> None:
     asked: list[str] = []
 
-    async def first(name: str, seconds: float) -> bool:
+    async def first(name: str, seconds: float, whose: str) -> bool:
         asked.append(name)
         return False
 

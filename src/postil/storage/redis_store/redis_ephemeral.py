@@ -132,9 +132,9 @@ class RedisEphemeralStore:
         entered = await self.enter(Entry(window, cost, limit, seconds, at_once=0))
         return Taken(entered.granted, entered.remaining, entered.reset)
 
-    async def first(self, name: str, seconds: float) -> bool:
-        """Returns whether this name is new to every replica; False while Redis is away."""
-        key, ends = f"{PREFIX}name:{name}", max(1, int(seconds))
+    async def first(self, name: str, seconds: float, whose: str = "") -> bool:
+        """Returns whether this name is new to every replica; False while Redis is away. None is forgotten earlier."""
+        key, ends = f"{PREFIX}name:{whose}:{name}", max(1, int(seconds))
         return bool(await self._ask(lambda client: client.set(key, 1, nx=True, ex=ends)))
 
     # -- what is kept -----------------------------------------------------------------------------------------------

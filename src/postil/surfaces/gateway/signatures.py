@@ -19,8 +19,8 @@ from msgspec import Struct
 from postil.surfaces.gateway.refused import NeedsCredential
 
 Policy: TypeAlias = Literal["off", "optional", "required"]
-First: TypeAlias = Callable[[str, float], Awaitable[bool]]
-"""Whether a name is seen for the first time within some seconds, by any replica."""
+First: TypeAlias = Callable[[str, float, str], Awaitable[bool]]
+"""Whether a name of somebody's is seen for the first time within some seconds, by any replica."""
 
 SKEW = 300.0
 
@@ -76,7 +76,7 @@ class Signatures:
         if TIMESTAMP in headers:
             # The signature itself is the nonce where none was given: the same request twice is a replay either way.
             name = (headers.get(NONCE, b"").strip(b" \t") or given.strip(b" \t")).decode("latin-1")
-            if not await self._first(f"nonce:{whose}:{name}", 2 * SKEW):
+            if not await self._first(f"nonce:{name}", 2 * SKEW, whose):
                 raise NeedsCredential("this signed request was made before")
 
     def _is_ours(self, given: bytes, signed: bytes, named: bytes | None) -> bool:
