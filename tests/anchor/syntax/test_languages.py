@@ -197,7 +197,7 @@ def test_a_parser_works_in_slices_until_its_cpu_time_is_over(monkeypatch: pytest
 @pytest.mark.parametrize(
     ("language", "size", "milliseconds"),
     [
-        ("java", 100, 1),
+        ("java", 100, 2),
         ("java", 8_000, 3),
         ("java", 16_000, 5),
         ("java", 48_000, 13),

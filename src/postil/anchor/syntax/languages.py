@@ -36,7 +36,9 @@ QUICK_START, QUICK_BYTE = 0.0005, 0.25e-6
 """Seconds that the tree of a text may take, and for each of its bytes: of 3,000 ordinary files one in a hundred takes
 0.2 µs a byte. A parser that goes on in several ways at once takes 0.35 and more, and when the text ends it copies all
 that it read for each of them, in one step: 8 kB of Java took 170 ms there, 32 kB of TypeScript 370. So it is stopped
-while it is only slow, and the time that a busy machine adds does no harm."""
+while it is only slow."""
+QUICK_SMALL = 0.002
+"""Seconds that any tree may take: of a small text that last step is short, and a busy machine makes all steps longer."""
 SLOW_BYTE = {"c": 0.5e-6, "sql": 0.5e-6}
 """Seconds for each byte where ordinary files take longer: headers in C++ named `.h`, and the dialects of SQL."""
 SLICE = 0.001
@@ -235,7 +237,7 @@ def parse_kept(text: str, language: str | None) -> Parsed | None:
     looked = time.thread_time() - begun
     grammar(language)  # loading it is no fault of the text
     begun = time.thread_time() - looked
-    most = QUICK_START + SLOW_BYTE.get(language, QUICK_BYTE) * len(data)
+    most = max(QUICK_SMALL, QUICK_START + SLOW_BYTE.get(language, QUICK_BYTE) * len(data))
     tree = _try_parse(data, language, min(QUICK_PARSE, most))
     return Parsed(tree, QUICK - (time.thread_time() - begun)) if tree else None
 
