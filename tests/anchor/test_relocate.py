@@ -13,6 +13,8 @@ from postil.anchor.model import Relocation, Source, Span
 from postil.anchor.relocate import relocate, relocate_all
 from postil.anchor.trees import NAMES
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 OLD = """import os
 
 

@@ -7,6 +7,8 @@ from postil.anchor.other_files import OtherFiles
 from postil.anchor.page import Page
 from postil.anchor.search import Search
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 OLD = "".join(f"def function_{number}(value):\n    return value + {number}\n\n\n" for number in range(8))
 
 

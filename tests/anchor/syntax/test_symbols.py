@@ -18,6 +18,8 @@ from postil.anchor.syntax.symbols import (
     syntax_problems,
 )
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 AUTH = """export class AuthService {
   // checks it
   validatePassword(password: string): boolean {

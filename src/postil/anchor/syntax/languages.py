@@ -38,7 +38,7 @@ QUICK_START, QUICK_BYTE = 0.0005, 0.25e-6
 that it read for each of them, in one step: 8 kB of Java took 170 ms there, 32 kB of TypeScript 370. So it is stopped
 while it is only slow."""
 QUICK_SMALL = 0.002
-"""Seconds that any tree may take: of a small text that last step is short, and a busy machine makes all steps longer."""
+"""Seconds that any tree may take: of a small text that last step is short, and a busy machine makes all longer."""
 SLOW_BYTE = {"c": 0.5e-6, "sql": 0.5e-6}
 """Seconds for each byte where ordinary files take longer: headers in C++ named `.h`, and the dialects of SQL."""
 SLICE = 0.001
