@@ -145,6 +145,22 @@ def test_drafts_of_another_request_stay_where_they_are(person: Person) -> None:
     assert "#6 queued" in person.send("too late for it", "a.txt", "2", "--request", "1")
 
 
+def test_what_was_thrown_away_before_it_was_sent_is_no_part_of_the_review(person: Person) -> None:
+    change(person)
+    with person.assistant("postil", "serve") as assistant:
+        ask(assistant)
+        person.send("rash words", "a.txt", "2", "--draft", "--request", "1")
+        person.send("hasty words", "a.txt", "3", "--request", "1", "--now")
+        person.send("kind words", "a.txt", "3", "--draft", "--request", "1")
+        run(person, "inbox", "withdraw", "2")
+        run(person, "inbox", "withdraw", "3")
+        run(person, "inbox", "review", "1", "comment")
+        review = text_of(assistant.call("request_review", id=1))
+    assert "kind words" in review
+    assert "rash words" not in review
+    assert "hasty words" not in review
+
+
 def test_the_key_in_lazygit_tells_of_it_and_answers(person: Person) -> None:
     change(person)
     with person.assistant("postil", "serve") as assistant:

@@ -186,7 +186,8 @@ class RequestStore:
             messages.requeue_lapsed()
             found: list[Message] = []
             for space in (*OPEN, "closed"):
-                found += [one for one in messages.decode_all(space) if one.review == number]
+                of_it = (one for one in messages.decode_all(space) if one.review == number)
+                found += [one for one in of_it if one.state != "dismissed"]  # those a person threw away or took back
             taken: list[Message] = []
             for message in sorted(found, key=lambda one: one.id):
                 if message.state == "queued":
