@@ -38,6 +38,12 @@ def test_no_tracked_file_names(pattern: re.Pattern[str]) -> None:
     assert found == []
 
 
+def test_no_link_is_tracked() -> None:
+    """One to a folder of one machine replaces the folder of that name wherever it is checked out."""
+    listed = subprocess.run(["git", "ls-files", "-s"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert [line for line in listed.splitlines() if line.startswith("120000")] == []
+
+
 def test_the_python_locks_hold_hashes_and_no_address() -> None:
     locks = [name for name in tracked() if name.endswith("requirements.lock")]
     assert "requirements.lock" in locks
