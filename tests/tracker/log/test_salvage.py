@@ -102,3 +102,13 @@ def test_our_own_refs_have_reflogs(repository: Path):
     shutil.rmtree(repository / ".git/logs/refs")
     assert read_reflog(str(repository), own_ref(repository)) == []
     assert answered(repository, "list", "issue")["items"]
+
+
+def test_a_name_that_looks_like_more_lines_of_a_reflog_is_a_name(repository: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("GIT_AUTHOR_NAME", f"Ann\t\x85\u2028{'1' * 40} {'2' * 40} x\tgone")
+    for number in range(3):
+        Tracker(repository).tools.create(f"T{number}")
+    moves = read_reflog(str(repository), own_ref(repository))
+    assert [(new, why) for _, new, why in moves] == [(each, "postil") for each in log_commits(repository)]
+    git(repository, "update-ref", own_ref(repository), moves[1][1])
+    assert read_reflog(str(repository), own_ref(repository))[0] == (moves[0][1], moves[1][1], "")

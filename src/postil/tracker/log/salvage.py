@@ -65,11 +65,11 @@ def read_reflog(root: str, ref: str) -> list[tuple[str, str, str]]:
     """Returns the moves of a ref as (old, new, why), the newest first. Empty where git keeps no such file."""
     where = locate(root)
     file = os.path.join(where.common_dir if where else root, "logs", *ref.split("/"))
-    lines = (read_regular(file, limits.GIT_OUTPUT) or b"").decode("utf-8", "replace").splitlines()
+    lines = (read_regular(file, limits.GIT_OUTPUT) or b"").decode("utf-8", "replace").split("\n")
     moves: list[tuple[str, str, str]] = []
     for line in reversed(lines):
-        place, _, why = line.partition("\t")
-        words = place.split(" ")
+        why = line.partition("> ")[2].partition("\t")[2]  # the name of who moved it may hold a tab, too
+        words = line.split(" ", 2)
         if len(words) > 2:
             moves.append((words[0], words[1], why))
     return moves
