@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
-from postil.core.arguments.as_meant import is_choice, read_as_meant, values_at
+from postil.core.arguments.as_meant import is_choice, read_as_meant, say_in_json, values_at
 from postil.core.failure import InvalidArguments
 from postil.core.operation import Operation, reads
 
@@ -305,3 +305,8 @@ def test_a_choice_that_is_described_is_a_choice_and_one_that_takes_any_text_is_n
 
 def test_what_fits_a_described_text_stays_a_text() -> None:
     assert read_as_meant({"mark": "5"}, Described) == {"mark": "5"}
+
+
+def test_what_is_empty_is_said_in_plain_words() -> None:
+    assert say_in_json("Expected `str` of length >= 1") == "Expected `string` that is not empty"
+    assert say_in_json("Expected `array` of length >= 12") == "Expected `array` of length >= 12"

@@ -52,3 +52,4 @@ def test_a_report_says_what_is_unended_and_whether_the_chains_are_whole() -> Non
         "9 records in 2 chains",
         "broken: record 3 was changed",
     ]
+    assert Report(1, 1, 0, [], []).text().splitlines()[0] == "1 record in 1 chain"

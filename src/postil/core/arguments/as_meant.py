@@ -53,7 +53,8 @@ def read_as_meant(given: Mapping[str, object], kind: type[Struct], hidden: Colle
 
 
 def say_in_json(sentence: str) -> str:
-    """Returns a sentence of msgspec with the types that it names in words of JSON."""
+    """Returns a sentence of msgspec with the types that it names in words of JSON, and in plain words what is empty."""
+    sentence = re.sub(r"of length >= 1\b", "that is not empty", sentence)
     return re.sub(r"`([a-zA-Z| ]+)`", lambda found: f"`{re.sub(_NAMES, _say_name, found[1])}`", sentence)
 
 

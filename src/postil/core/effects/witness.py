@@ -106,7 +106,8 @@ class Report(Struct, frozen=True):
     def text(self) -> str:
         """Returns it for people."""
         older = f", {self.unchained} of before there were chains" if self.unchained else ""
-        lines = [f"{self.records} records in {self.chains} chains{older}"]
+        records = "1 record" if self.records == 1 else f"{self.records} records"
+        lines = [f"{records} in {self.chains} {'chain' if self.chains == 1 else 'chains'}{older}"]
         lines += [f"broken: {sentence}" for sentence in self.broken]
         for one in self.unended:
             known = "its effect was stored" if one.stored else "whether it took effect is not known"

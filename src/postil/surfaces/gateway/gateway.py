@@ -87,7 +87,11 @@ class Gateway:
         if self.signatures is not None:
             await self.signatures.check(headers, content, demanded=visitor.must_sign, whose=visitor.caller.principal)
         elif visitor.must_sign:
-            raise Refused(403, "Forbidden: this key takes signed requests only, and the server has no secret for them")
+            raise Refused(
+                403,
+                "Forbidden: this key takes signed requests only, and the server has no secret for them: its operator"
+                " names one in security.signing_key_files",
+            )
 
     async def charge(self, visitor: Visitor, incoming: Incoming | None) -> tuple[Incoming | None, Headers, str]:
         """Count the calls against the token's limits."""
