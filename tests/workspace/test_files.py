@@ -296,19 +296,12 @@ def test_only_a_process_that_waits_makes_threads_pause(root: Path, monkeypatch: 
         until = time.monotonic() + 60
         while not files._is_awaited(file) and time.monotonic() < until:  # pyright: ignore[reportPrivateUsage]
             time.sleep(0.001)
-
-        def take() -> None:
-            with FileLock(path, timeout=60, pause=lambda seconds: paused.append(seconds) or time.sleep(seconds)):
-                pass
-
-        waiting = threading.Thread(target=take)
-        waiting.start()
-        while not queue_of(path).waiting:
-            time.sleep(0.001)
-    waiting.join(60)
+        other.send_signal(signal.SIGSTOP)  # it waits, and takes no turn while the next one looks
+    with FileLock(path, pause=paused.append):
+        other.send_signal(signal.SIGCONT)
     os.close(file)
     assert other.wait(60) == 0
-    assert paused[0] == 2 * files.LONGEST_PAUSE
+    assert paused == [2 * files.LONGEST_PAUSE]
 
 
 def test_who_gives_up_waiting_for_a_lock_leaves_its_turn_to_the_next(root: Path) -> None:
