@@ -55,9 +55,19 @@ def tick(issues: list[str], number: int, hostile: bool) -> dict[str, Any]:
 
     A criterion that every call adds makes each one dearer than the one before, and measures how many there were.
     """
-    half = len(issues) // 2
-    own = issues[half:] if hostile else issues[:half]
+    own = _share(issues, hostile)
     return {"id": own[number % len(own)], "number": 1, "done": number // len(own) % 2 == 0}
+
+
+def remark(issues: list[str], number: int, hostile: bool) -> dict[str, Any]:
+    """Returns the arguments that comment on each issue in turn: of a thousand comments on one, each is dearer."""
+    own = _share(issues, hostile)
+    return {"id": own[number % len(own)], "body": "a remark"}
+
+
+def _share(issues: list[str], hostile: bool) -> list[str]:
+    half = len(issues) // 2
+    return issues[half:] if hostile else issues[:half]
 
 
 def list_calls(ids: dict[str, Any]) -> Iterator[tuple[str, Given]]:
@@ -81,6 +91,8 @@ def list_calls(ids: dict[str, Any]) -> Iterator[tuple[str, Given]]:
         fixed = {name: given[name] for name in required} | _OWN.get(entry.name, {}) | own
         if entry.name == "git_mile_check":
             yield entry.name, partial(tick, ids["issues"])
+        elif entry.name == "git_mile_comment":
+            yield entry.name, partial(remark, ids["issues"])
         else:
             yield entry.name, lambda number, hostile, fixed=fixed: fixed
 
