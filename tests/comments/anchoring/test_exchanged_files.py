@@ -72,6 +72,10 @@ def test_files_that_swap_names_and_are_edited_before_anybody_looks_keep_their_co
     assert found["b.py:14"] == ("a.py", lower["a.py"], "moved")
     # The line is in both files: nobody can tell.
     assert candidates(comments)["a.py:5"] == ("review", [("b.py", 5), ("a.py", 5)])
+    # What seemed so at one look is no surer at the next, whichever file it looks at again.
+    for name in FILES:
+        (tmp_path / name).touch()
+        assert candidates(comments)["a.py:5"] == ("review", [("b.py", 5), ("a.py", 5)])
 
 
 @pytest.mark.parametrize("how", ["git", "plain"])

@@ -39,8 +39,9 @@ MOST_HELD = 5_000
 """Comments that are in memory before they are kept."""
 MOST_LOST = 2_000
 """Comments without their code that are in memory before they are looked for in other files."""
-SWAPPED = "|~"
-"""What the stamp of a file ends with, before what was looked at, that took another's name or content."""
+SWAPPED, EXCHANGED = "|~", "|?"
+"""What the stamp of a file ends with, before what was looked at, that took another's name, or seems to hold another's
+content: the next look must not take that for sure."""
 MOST_WALKED = 20_000
 """Files of a workspace that are looked at before git is asked; git is quicker with more."""
 
@@ -89,7 +90,8 @@ class Overview:
         if not changed and not gone:
             return
         # What these showed together with others has to be made anew.
-        again = set(list_homes(self.index, [*changed, *gone])).difference(changed).intersection(now)
+        exchanged = [path for path, stamp in known.items() if EXCHANGED in stamp]
+        again = {*list_homes(self.index, [*changed, *gone]), *exchanged}.difference(changed).intersection(now)
         changed += [RelativePath(path) for path in again]
         batch: list[Seen] = []
         held = lost_held = 0
@@ -118,9 +120,11 @@ class Overview:
                 self._search_other_files(with_lost, lost, {})
                 batch, held, with_lost, lost_held = [], 0, {}, 0
         self.index.replace(batch, gone)
-        swapped = self._find_swapped(contents_now, astray) if contents_now else {}
-        for path in swapped:
-            seen = Seen(path, f"{now[RelativePath(path)]}{SWAPPED}", self.index.contents([path]).get(path, ""), None)
+        sure = {(path, there) for path, there in astray if EXCHANGED not in known.get(path, "")}
+        swapped = self._find_swapped(contents_now, sure) if contents_now else {}
+        for path, other in swapped.items():
+            stamp = f"{now[RelativePath(path)]}{EXCHANGED if other.exchanged or other.copied else SWAPPED}"
+            seen = Seen(path, stamp, self.index.contents([path]).get(path, ""), None)
             with_lost[path] = seen, with_lost[path][1] if path in with_lost else ()
         self._search_other_files(with_lost, lost, swapped)
         self._join_doubled(changed)
@@ -144,7 +148,8 @@ class Overview:
         return {
             path: held
             for path, held in contents.items()
-            if SWAPPED not in known.get(path, "") and (path not in astray or "|" not in known.get(path, ""))
+            if not any(mark in known.get(path, "") for mark in (SWAPPED, EXCHANGED))
+            and (path not in astray or "|" not in known.get(path, ""))
         }
 
     def _judge(self, read: Read, stamp: str, before: str, lost: _Later) -> tuple[Seen, Sequence[Located]]:
@@ -342,4 +347,4 @@ class _Later:
 def _same(seen: str, stamp: str, lost: _Later) -> bool:
     """Whether a file is still what the cache saw."""
     files, looked_elsewhere, then = seen.partition("|")
-    return files == stamp and (not looked_elsewhere or then.removeprefix(SWAPPED[1:]) == lost.value)
+    return files == stamp and (not looked_elsewhere or then.lstrip("~?") == lost.value)
