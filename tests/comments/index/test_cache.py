@@ -72,6 +72,17 @@ def test_a_row_says_where_its_comment_is_now_and_what_was_changed_in_it(comments
     assert index.select(asked) == [(*moved[0][:2], "TODO", *moved[0][3:]), moved[1]]
 
 
+def test_a_comment_keeps_nothing_of_the_others_on_its_line(comments: Comments) -> None:
+    """Else each of n comments on one line would hold n ids, and one more would write all of them anew."""
+    bodies: list[list[bytes]] = []
+    for number in range(30):
+        comments.add("a.py", 2, f"remark {number:02}", "NOTE")
+        comments.listed("a.py")
+        bodies.append([body for (body,) in comments.overview.index.select("SELECT body FROM body ORDER BY seq")])
+    assert bodies[-1][:29] == bodies[-2]
+    assert max(map(len, bodies[-1])) <= len(bodies[0][0]) + 4
+
+
 @pytest.mark.parametrize(
     ("written", "kept"),
     [

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from postil.comments.model import Located
 from postil.comments.search.patterns import Pattern
@@ -116,8 +116,10 @@ _DIGITS = str.maketrans("123456789", "000000000")
 
 
 def make_note(each: Located) -> Note:
-    """Returns a comment in its place, ready to be kept."""
+    """Returns a comment in its place, ready to be kept: its marker without the other comments on the line."""
     comment, now = each.comment, each.place
+    if each.marker and len(each.marker.commentIds) > 1:
+        each = replace(each, marker=replace(each.marker, commentIds=(comment.id,)))
     created, has_ai = _normalize_time(comment.created), comment.aiMeta is not None
     about = (comment.id, created, comment.tag, comment.author, has_ai)
     replies = tuple(reply.text for reply in comment.replies)
