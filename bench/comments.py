@@ -52,6 +52,8 @@ import sys
 from postil.comments.operations.contract import ContractTools
 from postil.comments.part import CommentsContext
 comments = ContractTools(CommentsContext(sys.argv[1]))
+print("ready", flush=True)
+sys.stdin.readline()
 for number in range(int(sys.argv[2])):
     print(comments.add("a.py", number % 100 + 1, f"{sys.argv[3]}-{number}", "NOTE").commentId)
 """
@@ -84,13 +86,18 @@ print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
 def adding(root: Path) -> Iterator[Goal]:
     """Comments a second that processes add to one file together; every one of them is in it afterwards."""
     workspace(root, **{"a.py": "".join(f"value_{n} = {n}\n" for n in range(100))})
-    begun = time.perf_counter()
+    piped = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": ROOT}
     writers = [
-        subprocess.Popen(
-            [PYTHON, "-c", WRITER, str(root), str(EACH), str(number)], stdout=subprocess.PIPE, text=True, cwd=ROOT
-        )
+        subprocess.Popen([PYTHON, "-c", WRITER, str(root), str(EACH), str(number)], **piped)
         for number in range(WRITERS)
     ]
+    for writer in writers:
+        assert writer.stdout and writer.stdout.readline() == "ready\n"  # what starting them takes is no adding
+    begun = time.perf_counter()
+    for writer in writers:
+        assert writer.stdin
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
     said = {line for writer in writers for line in writer.communicate()[0].split()}
     rate = WRITERS * EACH / (time.perf_counter() - begun)
     stored = {each.id for each in Sidecar("a.py", sidecar(root, "a.py")).comments}
