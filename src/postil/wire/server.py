@@ -86,7 +86,7 @@ class Server:
 
     def _profile(self) -> Profile:
         profile = Profile(self.face, self.registry, lambda: self.secret)
-        self.registry.on_list_changed(lambda _: profile.pages.clear())
+        self._stop_hearing = self.registry.on_list_changed(lambda _: profile.pages.clear())
         return profile
 
     def note_call(self, name: str, outcome: str, code: int, seconds: float) -> None:
@@ -131,6 +131,14 @@ class Server:
 
             self._tasks = Tasks(self)
         return self._tasks
+
+    def work_beside(self, other: Server) -> None:
+        """Take threads, and room for large things, of another server of this process. To be called before it serves."""
+        self._pool = other.pool
+
+    def retire(self) -> None:
+        """Let the registry go on without it. It may still answer who has it."""
+        self._stop_hearing()
 
     async def close_tasks(self, grace: float) -> None:
         """End the tasks, if there were any."""

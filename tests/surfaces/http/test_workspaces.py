@@ -202,6 +202,16 @@ async def test_another_turn_has_other_endpoints_and_the_end_gives_the_workspace_
     assert room.served.closed  # type: ignore[attr-defined]
 
 
+async def test_a_workspace_works_with_the_threads_of_its_process() -> None:
+    room, all_of_them = rooms(server())
+    app = HttpApp(server(), gateway=gateway_of(), hosts=hosts_for("127.0.0.1", (), ()), workspaces=all_of_them)
+    for turn in (server(), server()):
+        endpoint = room.endpoint(turn, View())
+        assert endpoint.server.pool is app.server.pool
+        assert endpoint.opened is app.endpoint.opened
+    await room.close(0)
+
+
 async def test_who_only_claims_that_a_replica_let_it_in_uses_up_nobodys_share(monkeypatch: pytest.MonkeyPatch) -> None:
     _, all_of_them = rooms(server())
     taken: list[str] = []

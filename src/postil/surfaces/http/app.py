@@ -85,6 +85,8 @@ class HttpApp:
         self.endpoint = self._endpoints.find(self._endpoints.whole)
         self.metrics = metrics or Metrics()
         self._workspaces = workspaces
+        for room in workspaces.rooms.values() if workspaces is not None else ():
+            room.beside = self.endpoint
         self._gateway, self._hosts = gateway, hosts
         self._routes = routes or {}
         self._everyone = Caller(surface="http")
@@ -190,10 +192,10 @@ class HttpApp:
         if LOGGED in scope:
             scope[LOGGED].principal = visitor.caller.principal
         asked = _ask(scope, headers, visitor.caller, receive, send)
-        endpoint = self._endpoints.find(tighten(visitor.view, headers))
+        view = tighten(visitor.view, headers)
 
-        async def find(incoming: Incoming | None) -> Endpoint:
-            return endpoint
+        async def find(incoming: Incoming | None) -> Endpoint:  # once the call is counted: a new view costs some time
+            return self._endpoints.find(view, visitor.caller.principal)
 
         await self._enter(gateway, visitor, scope, asked, find)
 
@@ -238,11 +240,11 @@ class HttpApp:
             if visitor is None or view is None:
                 await self._other(scope["path"], headers, scope, send)
                 return
+            asked.caller = visitor.caller
             endpoint = await workspaces.serve_here(room, view, asked)
         except Refused as refused:
             refused.is_read, refused.request_id = bool(asked.body), jsonrpc.find_id(asked.body)
             raise
-        asked.caller = visitor.caller
         asked.send = self._unread.wrap(send, visitor.caller.principal)
         if method == "POST":
             await self._post(asked, jsonrpc.parse(asked.body), endpoint)

@@ -41,6 +41,8 @@ class Room:
         self.served = served
         self._members, self._readers = frozenset(settings.members), frozenset(settings.readers)
         self._endpoints: Endpoints | None = None
+        self.beside: Endpoint | None = None
+        """An endpoint of this process, with which it shares threads and bounds: many workspaces are no more room."""
         self._closing: set[asyncio.Task[None]] = set()
 
     def view_for(self, visitor: Visitor) -> View | None:
@@ -52,15 +54,15 @@ class Room:
             return View(writes=visitor.view.writes)
         return View(writes=False) if not self._readers.isdisjoint(names) else None
 
-    def endpoint(self, server: Server, view: View) -> Endpoint:
+    def endpoint(self, server: Server, view: View, principal: str = "") -> Endpoint:
         """Returns where to speak to this server of it. Those of an earlier turn are closed."""
         if self._endpoints is None or self._endpoints.server is not server:
             if self._endpoints is not None:
                 task = asyncio.ensure_future(self._endpoints.close(0.0))
                 self._closing.add(task)
                 task.add_done_callback(self._closing.discard)
-            self._endpoints = Endpoints(server)
-        return self._endpoints.find(view)
+            self._endpoints = Endpoints(server, beside=self.beside)
+        return self._endpoints.find(view, principal)
 
     def endpoints(self) -> Iterable[Endpoint]:
         """Returns its endpoints, for the metrics."""
@@ -98,7 +100,7 @@ class Workspaces:
         server = room.served.current or await self._look(room)
         if not isinstance(server, Server):
             raise Refused(503, "Another replica serves this workspace now", headers=[(MOVED, b"1")])
-        return room.endpoint(server, tighten(view, asked.headers))
+        return room.endpoint(server, tighten(view, asked.headers), asked.caller.principal)
 
     async def serve(
         self, room: Room, view: View, asked: Asked, method: str, path: str, incoming: Incoming | None
@@ -108,7 +110,7 @@ class Workspaces:
         while True:
             place = room.served.current or await self._look(room)
             if isinstance(place, Server):
-                return room.endpoint(place, tighten(view, asked.headers))
+                return room.endpoint(place, tighten(view, asked.headers), asked.caller.principal)
             address, number = place
 
             async def serves_still(number: int = number) -> bool:

@@ -26,6 +26,7 @@ from postil.wire.transports.http import sse
 from postil.wire.transports.http.asked import JSON, Asked, Receive, Refusal, refuse, respond
 from postil.wire.transports.http.event_log import StreamLog
 from postil.wire.transports.http.headers import Headers, Mirrored, accepts
+from postil.wire.transports.http.opened import Opened
 from postil.wire.transports.http.sessions import HttpSession, Sessions
 from postil.wire.transports.http.sse import ReplyStream
 
@@ -47,25 +48,28 @@ NEEDS_SESSION = frozenset({"resources/subscribe", "resources/unsubscribe", "logg
 class Endpoint:
     """Where MCP is spoken: `/mcp`."""
 
-    def __init__(self, server: Server, *, ping_every: float = sse.PING_EVERY, **bounds: Any) -> None:
+    def __init__(
+        self, server: Server, *, ping_every: float = sse.PING_EVERY, opened: Opened | None = None, **bounds: Any
+    ) -> None:
         self.server = server
         self.watches = Watches(server)
-        self.sessions = Sessions(server, self.watches, **bounds)
+        self.opened = opened or Opened()
+        """What is open here and at the other endpoints of this process."""
+        self.sessions = Sessions(server, self.watches, opened=self.opened, **bounds)
         self.calls = 0
         self.streams = 0
-        self._streams_of: dict[str, int] = {}
         self._ping_every = ping_every
         self._closing = False
         self._live: set[Runner] = set()
         self._mirrored: dict[str, tuple[Mirrored, ...]] = {}
-        server.registry.on_list_changed(lambda _: self._mirrored.clear())
+        self._stop_hearing = server.registry.on_list_changed(lambda _: self._mirrored.clear())
 
     # -- POST -----------------------------------------------------------------------------------------------------
 
     async def post(self, asked: Asked, incoming: Incoming) -> None:
         """Answer what was posted."""
         try:
-            if self._closing or self.calls >= MOST_CALLS:
+            if self._closing or self.opened.calls >= MOST_CALLS:
                 raise Refusal(503, codes.SERVER_ERROR, "The server is busy: try again in a second")
             if isinstance(incoming, jsonrpc.Request) and http_headers.is_stateless(asked.headers, incoming):
                 await self._post_stateless(asked, incoming)
@@ -214,8 +218,8 @@ class Endpoint:
 
     def has_room_for_streams(self, caller: Caller) -> bool:
         """Whether this caller may open one more stream."""
-        mine = self._streams_of.get(caller.principal, 0)
-        return self.streams < MOST_STREAMS and mine < STREAMS_OF_ONE and not self._closing
+        mine = self.opened.count_streams(caller.principal)
+        return self.opened.streams < MOST_STREAMS and mine < STREAMS_OF_ONE and not self._closing
 
     async def serve_stream(self, asked: Asked, reply: ReplyStream) -> None:
         """Send what a stream gets until its end, or until its client leaves."""
@@ -225,16 +229,12 @@ class Endpoint:
     @contextmanager
     def _counted(self, asked: Asked) -> Generator[None]:
         """Count a stream while it is open."""
-        principal = asked.caller.principal
         self.streams += 1
-        self._streams_of[principal] = self._streams_of.get(principal, 0) + 1
         try:
-            yield
+            with self.opened.stream(asked.caller.principal):
+                yield
         finally:
             self.streams -= 1
-            self._streams_of[principal] -= 1
-            if not self._streams_of[principal]:
-                del self._streams_of[principal]
 
     def _check_streams(self, asked: Asked) -> None:
         if not self.has_room_for_streams(asked.caller):
@@ -287,6 +287,7 @@ class Endpoint:
         """Wait for a call that takes its time; upgrade to a stream as soon as there is something to say before it."""
         listens = isinstance(incoming, jsonrpc.Request) and incoming.method == "subscriptions/listen"
         self.calls += not listens
+        self.opened.calls += not listens
         if session is None:
             self._live.add(runner)
         try:
@@ -294,6 +295,7 @@ class Endpoint:
                 await self._stream(asked, reply, statuses=statuses, session=session)
         finally:
             self.calls -= not listens
+            self.opened.calls -= not listens
             if session is None:
                 self._live.discard(runner)
                 for request_id in list(runner.running):
@@ -350,6 +352,17 @@ class Endpoint:
         return found
 
     # -- the end ------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is open here."""
+        return not (self.calls or self.streams or self._live or len(self.sessions))
+
+    def retire(self) -> None:
+        """Let go of what others would hold it by. It may still answer who has it."""
+        self._stop_hearing()
+        self.server.retire()
+        self.sessions.retire()
 
     async def close(self, grace: float) -> None:
         """End: streams get their result, calls in flight `grace` seconds."""

@@ -24,6 +24,7 @@ from postil.wire.runtime.runner import Connection, Runner
 from postil.wire.runtime.watches import Watches
 from postil.wire.server import Server
 from postil.wire.transports.http.event_log import Budget, SessionLogs, StreamLog
+from postil.wire.transports.http.opened import Opened
 from postil.wire.transports.http.sse import ReplyStream
 
 MOST_SESSIONS = 10_000
@@ -117,10 +118,18 @@ class HttpSession:
 class Sessions:
     """The living sessions of one server."""
 
-    def __init__(self, server: Server, watches: Watches, *, most: int = MOST_SESSIONS, idle: float = IDLE) -> None:
+    def __init__(
+        self,
+        server: Server,
+        watches: Watches,
+        *,
+        opened: Opened | None = None,
+        most: int = MOST_SESSIONS,
+        idle: float = IDLE,
+    ) -> None:
         self._server, self._watches = server, watches
         self._most, self._idle = most, idle
-        self._kept = Budget()
+        self._opened = opened or Opened()
         self._by_id: dict[str, HttpSession] = {}
         self._sweep: asyncio.TimerHandle | None = None
         self._following: asyncio.Task[None] | None = None
@@ -131,16 +140,18 @@ class Sessions:
 
     def open(self, caller: Caller, session_id: str = "") -> HttpSession | None:
         """Returns a new session, which cannot be found until it is kept; None when too many are in use."""
-        if len(self._by_id) >= self._most and not self._end_longest_idle():
+        count = sum(map(len, self._opened.sessions))
+        if count >= self._most and not self._end_longest_idle():
             return None
-        if len(self._by_id) >= MOST_OF_ONE:
-            own = [session for session in self._by_id.values() if session.principal == caller.principal]
-            idle = next((session for session in own if session.is_idle), None)
-            if len(own) >= MOST_OF_ONE and idle is None:
+        if count >= MOST_OF_ONE:
+            own = sum(each.count_of(caller.principal) for each in self._opened.sessions)
+            if own >= MOST_OF_ONE and not self._end_longest_idle(caller.principal):
                 return None
-            if len(own) >= MOST_OF_ONE and idle is not None:
-                self.end(idle)
-        return HttpSession(self._server, self._watches, caller, self._now(), session_id, self._kept)
+        return HttpSession(self._server, self._watches, caller, self._now(), session_id, self._opened.kept)
+
+    def count_of(self, principal: str) -> int:
+        """Returns how many sessions of one caller live here."""
+        return sum(session.principal == principal for session in self._by_id.values())
 
     @property
     def are_shared(self) -> bool:
@@ -155,6 +166,8 @@ class Sessions:
     def add(self, session: HttpSession) -> None:
         """Count it among those that live here."""
         self._by_id[session.id] = session
+        if self not in self._opened.sessions:
+            self._opened.sessions.append(self)
         if self._sweep is None:
             self._sweep = asyncio.get_running_loop().call_later(min(self._idle, SWEEP_EVERY), self._end_idle)
 
@@ -255,15 +268,31 @@ class Sessions:
             self._sweep.cancel()
         for session in list(self._by_id.values()):
             self.end(session, grace)
+        self.retire()
         if self._ending:
             await asyncio.wait(list(self._ending))
 
-    def _end_longest_idle(self) -> bool:
-        for session in self._by_id.values():
-            if session.is_idle:
-                self.end(session)
-                return True
-        return False
+    def retire(self) -> None:
+        """Be counted no more."""
+        if self in self._opened.sessions:
+            self._opened.sessions.remove(self)
+
+    def _end_longest_idle(self, principal: str | None = None) -> bool:
+        """End the session that was used longest ago, of all endpoints; of one caller, if one is named."""
+        found = [
+            (session.last_used, at, each, session)
+            for at, each in enumerate(self._opened.sessions)
+            if (session := each.find_idle(principal)) is not None
+        ]
+        if found:
+            _, _, where, session = min(found, key=lambda one: one[:2])
+            where.end(session)
+        return bool(found)
+
+    def find_idle(self, principal: str | None) -> HttpSession | None:
+        """Returns the session that was used longest ago and of which nothing is open; of one caller, if named."""
+        every = self._by_id.values()
+        return next((one for one in every if one.is_idle and principal in (None, one.principal)), None)
 
     def _end_idle(self) -> None:
         self._sweep = None
