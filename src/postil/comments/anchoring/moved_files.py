@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import PurePosixPath
 
 from postil.comments.anchoring.equal_files import FilesBySize, find_without_git, list_respelled
+from postil.comments.anchoring.former_names import find_former_names
 from postil.comments.anchoring.locate import fingerprint_of
 from postil.comments.git.objects import read_objects
 from postil.comments.model import Located, OtherFile
@@ -34,6 +35,8 @@ MOST_READ = 64 * limits.MIB
 """Characters that are read of them: one file after another."""
 ALIKE = 0.8
 """Where another file got this share of the lines that one got, nobody can tell which of them it became."""
+Place = tuple[str, str]
+"""A commit and a path."""
 EVER = ""
 """In place of a commit: before there was anything."""
 _NEW_OR_CHANGED = ("--name-only", "-z", "--no-renames", "--diff-filter=AM")
@@ -82,19 +85,20 @@ def find_other_files(
     }
     asked = [(origin, path) for named in (hits, became) for origin, paths in named.items() for path in paths]
     before = _read_lines_at(tree, {(then.get(origin, "HEAD"), path) for origin, path in asked}, largest)
+    held = _Held(known, before, {(then.get(origin, "HEAD"), path) for origin in hits for path in hits[origin]}, largest)
     found: dict[str, list[OtherFile]] = {}
     for origin, count in hits.items():
         new: dict[str, int] = {}
         for path in count:
-            old = before.get((then.get(origin, "HEAD"), path), frozenset())
-            new[path] = len(((wanted[origin] | whole.get(origin, frozenset())) & known.lines(path)) - old)
+            got = (wanted[origin] | whole.get(origin, frozenset())) & known.lines(path)
+            new[path] = len(got - held.at(then.get(origin, "HEAD"), path, origin))
         named = _find_named(new, origin) if origin in whole else ""
         likely = sorted((path for path in new if new[path]), key=lambda path: (path != named, -new[path]))[:MOST_FILES]
         found[origin] = [
             OtherFile(
                 path,
                 known.text(path),
-                frozenset("".join(line.split()) for line in before.get((then.get(origin, "HEAD"), path), ())),
+                frozenset("".join(line.split()) for line in held.at(then.get(origin, "HEAD"), path, origin)),
                 renamed=_is_successor(new, path, len(whole.get(origin, ())), named),
             )
             for path in likely
@@ -159,7 +163,7 @@ class _Changed:
     """The files that differ from what they were at a commit, and which of them hold a line that is looked for."""
 
     def __init__(self, tree: SourceTree, wanted: set[str], largest: int) -> None:
-        self._tree, self._wanted, self._largest = tree, wanted, largest
+        self.tree, self._wanted, self._largest = tree, wanted, largest
         self._texts: dict[str, str] = {}
         self._lines: dict[str, frozenset[str]] = {}
         self._left = MOST_READ
@@ -170,13 +174,13 @@ class _Changed:
     def paths(self, commit: str) -> list[str]:
         """Returns the changed files."""
         if commit not in self._paths:
-            self._paths[commit] = list_changed(self._tree, commit)
+            self._paths[commit] = list_changed(self.tree, commit)
         return self._paths[commit]
 
     def equal(self, commit: str, texts: Sequence[str]) -> list[str]:
         """Returns the changed files that hold one of some texts, and nothing else."""
         if commit not in self._by_size:
-            self._by_size[commit] = FilesBySize(self._tree, self.paths(commit))
+            self._by_size[commit] = FilesBySize(self.tree, self.paths(commit))
         return self._by_size[commit].equal(texts)
 
     def since(self, commit: str) -> dict[str, list[str]]:
@@ -204,12 +208,44 @@ class _Changed:
         return self._texts[path]
 
     def _read(self, path: str) -> str:
-        if self._left <= 0 or self._tree.size(path) > self._largest:
+        if self._left <= 0 or self.tree.size(path) > self._largest:
             return ""
         try:
-            return self._tree.source(RelativePath(path)).text
+            return self.tree.source(RelativePath(path)).text
         except Failure:
             return ""
+
+
+class _Held:
+    """What files held when comments knew theirs, under the names that they had then."""
+
+    def __init__(
+        self, known: _Changed, before: Mapping[Place, frozenset[str]], asked: Iterable[Place], largest: int
+    ) -> None:
+        self._before = before
+        new: dict[str, list[str]] = {}
+        for commit, path in asked:
+            if (commit, path) not in before and commit != EVER:
+                new.setdefault(commit, []).append(path)
+        names = {commit: find_former_names(known.tree, commit, paths) for commit, paths in new.items()}
+        places = {(commit, name) for commit, former in names.items() for some in former.values() for name in some}
+        lines = _read_lines_at(known.tree, places, largest)
+        self._former: dict[Place, dict[str, frozenset[str]]] = {}
+        """Of files that are new by their names the ones that they have most lines of, with all lines of those."""
+        for commit, former in names.items():
+            for path, some in former.items():
+                now = _telling_lines(known.text(path)) if some else frozenset[str]()
+                shared = {name: len(lines.get((commit, name), frozenset()) & now) for name in some}
+                most = max(shared.values(), default=0)
+                best = [name for name in some if shared[name] == most > 0]
+                self._former[commit, path] = {name: lines[commit, name] for name in best}
+
+    def at(self, commit: str, path: str, origin: str) -> frozenset[str]:
+        """Returns the lines that a file held; none of one that is new, or is what became of the origin of a comment."""
+        former = self._former.get((commit, path), {})
+        if not former or origin in former:
+            return self._before.get((commit, path), frozenset())
+        return next(iter(former.values()))
 
 
 def list_changed(tree: SourceTree, commit: str) -> list[str]:
@@ -256,9 +292,7 @@ def find_commits(tree: SourceTree, blobs: dict[str, set[str]]) -> dict[str, str]
     return found
 
 
-def _read_lines_at(
-    tree: SourceTree, places: set[tuple[str, str]], largest: int
-) -> dict[tuple[str, str], frozenset[str]]:
+def _read_lines_at(tree: SourceTree, places: set[Place], largest: int) -> dict[Place, frozenset[str]]:
     """Returns the telling lines of files at commits; one that was not there has none."""
     names = (f"{commit}:{path}" for commit, path in places if commit != EVER)
     there = read_objects(tree.root, names, max(largest, 4 * limits.HERE), MOST_READ)
