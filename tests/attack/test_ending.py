@@ -63,9 +63,14 @@ def remark(file: str) -> bytes:
     return call(f"call {file}", "tools/call", {"name": "add_comment", "arguments": arguments})
 
 
+def make_environ(folder: Path) -> dict[str, str]:
+    """An environment whose state, cache and config are a test's own."""
+    return {**os.environ, **{f"XDG_{name}_HOME": str(folder / name) for name in ("STATE", "CACHE", "CONFIG")}}
+
+
 @contextmanager
 def serve(folder: Path, root: Path, *words: str) -> Generator[subprocess.Popen[bytes]]:
-    environ = {**os.environ, **{f"XDG_{name}_HOME": str(folder / name) for name in ("STATE", "CACHE", "CONFIG")}}
+    environ = make_environ(folder)
     pipe, errors = subprocess.PIPE, subprocess.PIPE if words else None
     command = [BIN / "postil", "serve", *words]
     with subprocess.Popen(command, cwd=root, env=environ, stdin=pipe, stdout=pipe, stderr=errors) as server:

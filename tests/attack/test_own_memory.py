@@ -8,7 +8,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from postil.workspace.workers.parsing import LARGEST
-from tests.attack.test_ending import call, greet, remark, serve, write
+from tests.attack.test_ending import call, greet, make_environ, remark, serve, write
 from tests.workspace.repositories import git, new_repository
 
 needs_proc = pytest.mark.skipif(
@@ -86,6 +86,36 @@ def watch(folder: Path, root: Path) -> Generator[Watched]:
         watched.grown.clear()
         yield watched
         watched.check()
+
+
+Ask = Callable[[str, str, Mapping[str, object]], bool]
+
+
+@contextmanager
+def ask_over_http(folder: Path, root: Path) -> Generator[tuple[subprocess.Popen[bytes], Ask]]:
+    """A server on HTTP, and what asks it (name, method, params) and says whether that had a result."""
+    with serve(folder, root, "--http", "127.0.0.1:0", "--toolset", "extra") as server:
+        assert server.stderr is not None
+        where = re.search(r"serving (\S+)", server.stderr.readline().decode())
+        token = re.search(r"token (\S+)", server.stderr.readline().decode())
+        assert where is not None
+        assert token is not None
+        address, headers = where[1], {"Content-Type": "application/json", "Authorization": f"Bearer {token[1]}"}
+
+        def ask(name: str, method: str, params: Mapping[str, object]) -> bool:
+            asked = urllib.request.Request(address, call(name, method, dict(params)), headers)
+            try:
+                with urllib.request.urlopen(asked, timeout=200) as answer:
+                    start: bytes = answer.read(200)
+                    while answer.read(1 << 20):
+                        pass
+                    return b'"result"' in start
+            except urllib.error.HTTPError as refused:
+                with refused:
+                    # Else this machine reads more slowly than is answered.
+                    return refused.code == 503 and ask(name, method, params)
+
+        yield server, ask
 
 
 @needs_proc
@@ -182,31 +212,95 @@ def test_many_who_read_the_same_large_thing_at_once_take_little_more_than_one(
     held = json.loads(kept.read_text())
     held["comments"][0]["text"] = "word " * 2_800_000
     kept.write_text(json.dumps(held))
-    with serve(tmp_path, root, "--http", "127.0.0.1:0", "--toolset", "extra") as server:
-        assert server.stderr is not None
-        where = re.search(r"serving (\S+)", server.stderr.readline().decode())
-        token = re.search(r"token (\S+)", server.stderr.readline().decode())
-        assert where is not None
-        assert token is not None
-        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token[1]}"}
-
-        def ask(number: int) -> bool:
-            asked = urllib.request.Request(where[1], call(str(number), method, params), headers)
-            try:
-                with urllib.request.urlopen(asked, timeout=200) as answer:
-                    start: bytes = answer.read(200)
-                    while answer.read(1 << 20):
-                        pass
-                    return b'"result"' in start
-            except urllib.error.HTTPError as refused:
-                with refused:
-                    return refused.code == 503 and ask(number)  # this machine reads more slowly than is answered
-
-        assert ask(0)
+    with ask_over_http(tmp_path, root) as (server, ask):
+        assert ask("0", method, params)
         before = read_peak(server.pid)
         with ThreadPoolExecutor(20) as clients:
-            assert all(clients.map(ask, range(1, 21)))
+            asked = [clients.submit(ask, str(number), method, params) for number in range(1, 21)]
+            assert all(each.result() for each in asked)
         assert read_peak(server.pid) - before <= MOST_GROWTH
+
+
+READINGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "comments_list": ("tools/call", {"name": "comments_list", "arguments": {}}),
+    "comments_show": ("tools/call", {"name": "comments_show", "arguments": {"commentId": "c_0000001"}}),
+    "search_comments": ("tools/call", {"name": "search_comments", "arguments": {"query": "word"}}),
+    "file": ("resources/read", {"uri": "comment://workspace/a.txt.comments"}),
+    "all": ("resources/read", {"uri": "comment://workspace/all"}),
+}
+SMALL, LARGEST_SIDECAR = 18_000, 15_500_000
+SIDECARS = {
+    "many small": [f"word {number}" for number in range(SMALL)],
+    "many long": ["word " * 12_000 for _ in range(240)],
+    "two of megabytes": ["word " * 1_400_000] * 2,
+    "one of wide characters": ["a word", "word " * 2_800_000 + "\U0001f600"],
+}
+
+
+def write_large_sidecar(folder: Path, texts: list[str], replies: int = 0) -> Path:
+    """A workspace whose one comment file has 12 to 16 MB."""
+    root = new_repository(folder / "r", a__txt="one\n", b__txt="one\n")
+    git(root, "add", "-A")
+    with serve(folder, root) as server:
+        Watched(server).ask(remark("a.txt"), "a.txt")
+    kept = root / "a.txt.comments"
+    held = json.loads(kept.read_text())
+    (comment,), (marker,) = held["comments"], held["ghostMarkers"]
+    reply = {"id": "r_1", "text": "word " * 200, "author": "ann", "created": comment["created"]}
+    names = [f"{number:07}" for number in range(1, len(texts) + 1)]
+    held["comments"] = [
+        {**comment, "id": f"c_{name}", "ghostMarkerId": f"gm_{name}", "text": text, "replies": [reply] * replies}
+        for name, text in zip(names, texts, strict=True)
+    ]
+    held["ghostMarkers"] = [{**marker, "id": f"gm_{name}", "commentIds": [f"c_{name}"]} for name in names]
+    kept.write_text(json.dumps(held, indent=2))
+    assert 12_000_000 < kept.stat().st_size < LARGEST_SIDECAR
+    return root
+
+
+@needs_proc
+@pytest.mark.parametrize("kind", [*SIDECARS, "thousands of replies"])
+def test_a_first_reading_of_a_large_comment_file_takes_little(tmp_path: Path, kind: str) -> None:
+    """It took 79 to 220 MB: a worker's answer held twice, the cache's pages, and several copies of each answer."""
+    root = write_large_sidecar(tmp_path, SIDECARS.get(kind, ["word"]), 0 if kind in SIDECARS else 12_000)
+    with serve(tmp_path, root) as server:
+        watched = Watched(server)
+        watched.ask(remark("b.txt"), "ordinary")
+        watched.begin()
+        watched.grown.clear()
+        for name, (method, params) in READINGS.items():
+            said = watched.ask(call(name, method, params), name)
+            assert "word" in json.dumps(said), said
+        watched.check()
+
+
+@needs_proc
+def test_a_first_reading_over_http_and_in_the_shell_takes_little(tmp_path: Path) -> None:
+    root = write_large_sidecar(tmp_path, SIDECARS["many long"])
+    with ask_over_http(tmp_path, root) as (server, ask):
+        assert ask("0", "ping", {})
+        before = read_peak(server.pid)
+        assert ask("1", *READINGS["search_comments"])
+        assert read_peak(server.pid) - before <= MOST_GROWTH
+    program = (
+        "import sys\nfrom postil.surfaces.shell.main import main\nsys.argv[1:] = ['comments', 'list']\n"
+        "try:\n    main()\nfinally:\n"
+        "    sys.stdout.flush()\n    print(open('/proc/self/status').read(), file=sys.stderr)"
+    )
+    peaks: list[int] = []
+    for folder in (new_repository(tmp_path / "empty", a__txt="one\n"), root):
+        ended = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            env=make_environ(tmp_path),
+            check=False,
+        )
+        found = re.search(r"VmHWM:\s+(\d+) kB", ended.stderr)
+        assert found is not None, ended.stderr
+        peaks.append(int(found[1]) * 1024)
+    assert peaks[1] - peaks[0] <= MOST_GROWTH
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems bound a process's memory otherwise, or not")

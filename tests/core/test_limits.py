@@ -63,6 +63,7 @@ def test_the_table_is_changed_knowingly() -> None:
         "LINES": 500_000, "BACKUP_LINE": 32 * mib, "BACKUP": 16_384 * mib, "IMPORT": 512 * mib,
         "CONFIG": mib, "REFS": mib,
         "LOG_SEGMENT": 8 * mib, "LOG_OBJECT": 12 * mib, "LOG_TAIL": 64 * mib, "LOG_SEGMENTS": 100_000,
+        "TEXT": 65_536, "COMMENT": mib,
         "HELD": 40 * mib, "HERE": 131_072, "COMMENTS_HERE": 524_288, "LINES_HERE": 10_000,
         "FILE": 16 * mib, "SETTINGS": 262_144, "SMALL_FILE": mib, "STANDARD_INPUT": 64 * mib,
     }  # fmt: skip
@@ -111,7 +112,7 @@ WRITERS = {
 }
 
 
-DOORS = ("self.read_bytes", "store.read_bytes", "reader.store.read_bytes")
+DOORS = ("self.read_bytes", "self._store.read_bytes", "store.read_bytes", "reader.store.read_bytes")
 """The sidecars' own, which read through `workspace.files`."""
 
 

@@ -90,6 +90,10 @@ COMMENTS_HERE: Final = 512 * KIB
 """The sidecar of such a source: some 400 comments. A worker takes longer to start than they take to be placed."""
 LINES_HERE: Final = 10_000
 """Lines of such a source: comparing takes a kilobyte or two for each."""
+TEXT: Final = 64 * KIB
+"""Characters of a comment, or a reply, that are shown: ours have at most 10,000, another program may write more."""
+COMMENT: Final = 1 * MIB
+"""A comment with its replies and its marker, as it is shown; the comment file keeps what is beyond."""
 SETTINGS: Final = 256 * KIB
 """A settings file."""
 SMALL_FILE: Final = 1 * MIB

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from postil.comments.index.cache import _normalize_time, find_held  # pyright: ignore[reportPrivateUsage]
+from postil.comments.index.cache import find_held
+from postil.comments.index.notes import _normalize_time  # pyright: ignore[reportPrivateUsage]
 from postil.comments.operations.validation import Filters
 from tests.comments.workspaces import FUNCTIONS, Comments, commit, root_of, split, workspace, write
 

@@ -55,6 +55,8 @@ class CommentReader:
 
             return locate_apart(self, path)
 
+        if self.tree.size(path + SUFFIX) > limits.COMMENTS_HERE:
+            return apart()
         sidecar = self.store.read(path)  # says in the contract's words what is wrong with it
         if self.tree.size(path) > limits.HERE:
             return apart()

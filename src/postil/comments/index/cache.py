@@ -19,19 +19,18 @@ from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import astuple, replace
 
+from postil.comments.index.notes import Note, replace_notes
 from postil.comments.model import Located
 from postil.comments.search.patterns import Pattern
 from postil.comments.search.text_file import COMMENTS, REPLIES, Hits, Kind, TextFile
 from postil.comments.search.text_file import TABLES as TEXT_TABLES
-from postil.comments.sidecar.format import format_time, parse_time
 from postil.comments.source_tree import SourceTree
 from postil.core import call, limits
 from postil.workspace.disk import open_regular
 
 T = TypeVar("T")
-LAYOUT = 9
+LAYOUT = 10
 PAGE = 2000
 FEW = 20_000
 """So many comments are looked up one by one; more of them are found by reading through the table."""
@@ -60,39 +59,10 @@ CREATE TRIGGER IF NOT EXISTS note_gone AFTER DELETE ON note BEGIN
 CREATE TRIGGER IF NOT EXISTS reply_gone_too AFTER DELETE ON reply BEGIN
     INSERT INTO reply_gone (seq) VALUES (old.number); END;
 """
-_COLUMNS = ("path", "place", "id", "created", "tag", "author", "ai", "state", "status", "now_path", "stale")
-INSERT = f"INSERT INTO note ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - names
-_UPDATE = f"UPDATE note SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE seq = ?"  # noqa: S608 - names
-_FIXED = _COLUMNS.index("state")
-_MOVE = f"UPDATE note SET {', '.join(f'{name} = ?' for name in _COLUMNS[_FIXED:])} WHERE seq = ?"  # noqa: S608 - names
-"""What a comment gets whose code moved: the other columns have indexes, too, and each would be written."""
-_NOTES = f"SELECT id, text, seq, body, {', '.join(_COLUMNS)} FROM note JOIN body USING (seq) WHERE path = ?"  # noqa: S608
-_REPLIES = "SELECT seq, text FROM reply WHERE seq IN (SELECT seq FROM note WHERE path = ?) ORDER BY number"
 _EVERY = ("note", "body", "reply", "file", "gone", "corpus", "reply_gone", "reply_corpus", "hidden", "looked")
 _BODIES = "SELECT body FROM note JOIN body USING (seq)"
 SHOWN = "seq NOT IN (SELECT seq FROM hidden)"
 """A comment that another file holds as well is shown there alone: see storage/doubled.py."""
-
-
-class Note(Struct, frozen=True, array_like=True):
-    """One comment in its place, as the cache keeps it: the columns of its row, then what is long."""
-
-    id: str
-    created: str
-    tag: str | None
-    author: str
-    ai: bool
-    state: str
-    status: str
-    now_path: str
-    stale: bool
-    text: str
-    body: bytes
-    replies: tuple[str, ...] = ()
-
-    def row(self, path: str, place: int) -> tuple[object, ...]:
-        """Returns its columns."""
-        return path, place, *astuple(self)[: len(_COLUMNS) - 2]
 
 
 IN_FILE = "(path = ? OR (now_path != path AND now_path = ?))"
@@ -106,24 +76,9 @@ class Seen(Struct, frozen=True):
     stamp: str
     content: str = ""
     """What both files held, so that the comments of a file that only looks new are not located again."""
-    notes: Sequence[Note] | None = ()
+    notes: Collection[Note] | None = ()
     """None when they are what they were."""
     problem: str = ""
-
-
-_encode = msgspec.msgpack.Encoder().encode
-_DIGITS = str.maketrans("123456789", "000000000")
-
-
-def make_note(each: Located) -> Note:
-    """Returns a comment in its place, ready to be kept: its marker without the other comments on the line."""
-    comment, now = each.comment, each.place
-    if each.marker and len(each.marker.commentIds) > 1:
-        each = replace(each, marker=replace(each.marker, commentIds=(comment.id,)))
-    created, has_ai = _normalize_time(comment.created), comment.aiMeta is not None
-    about = (comment.id, created, comment.tag, comment.author, has_ai)
-    replies = tuple(reply.text for reply in comment.replies)
-    return Note(*about, now.state, comment.status, now.path, now.stale, comment.text, _encode(each), replies)
 
 
 class Index:
@@ -169,12 +124,12 @@ class Index:
                     row = (seen.path, seen.stamp, seen.content, seen.problem)
                     db.execute("REPLACE INTO file VALUES (?, ?, ?, ?)", row)
                     if seen.notes is not None:
-                        _replace_notes(db, seen.path, seen.notes)
+                        replace_notes(db, seen.path, seen.notes)
 
     def rows(self, where: str, values: Sequence[object] = ()) -> list[Located]:
         """Returns the comments for which a condition holds, by file. The condition is ours, its values the caller's."""
         sentence = f"{_BODIES} WHERE ({where}) AND {SHOWN} ORDER BY path, place"
-        return self._mend(lambda: [self.decode(body) for (body,) in self._select_bodies(sentence, values)])
+        return self.mend(lambda: self._decode_bodies(sentence, values))
 
     def stream(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Located]:
         """Yields the comments for which a condition holds, a page at a time: memory need not hold them all."""
@@ -184,15 +139,23 @@ class Index:
         )
         after: tuple[str, int] = ("", -1)
         while True:
-            page = self._mend(partial(self._read_page, sentence, (*values, *after)))
+            page = self.mend(partial(self._read_page, sentence, (*values, *after)))
+            if not page:
+                return
             for path, place, located in page:
                 after = (path, place)
                 yield located
-            if len(page) < PAGE:
-                return
 
     def _read_page(self, sentence: str, values: Sequence[object]) -> list[tuple[str, int, Located]]:
-        return [(path, place, self.decode(body)) for path, place, body in self._select_bodies(sentence, values)]
+        page: list[tuple[str, int, Located]] = []
+        size = 0
+        with self.using() as db:
+            for path, place, body in db.execute(sentence, tuple(values)):
+                page.append((path, place, self.decode(body)))
+                size += len(body)
+                if size > limits.COMMENT:
+                    break
+        return page
 
     def digest(self, where: str, values: Sequence[object] = ()) -> bytes:
         """Returns what changes whenever one of the comments for which a condition holds does."""
@@ -276,8 +239,7 @@ class Index:
     def _bodies(self, numbers: Sequence[int]) -> list[Located]:
         with self.using() as db:
             found = (db.execute("SELECT body FROM body WHERE seq = ?", (number,)).fetchone() for number in numbers)
-            rows = list(hold_bodies(row for row in found if row))
-        return [self.decode(row[0]) for row in rows]
+            return [self.decode(row[0]) for row in hold_bodies(row for row in found if row)]
 
     def search(self, pattern: Pattern, kind: Kind = COMMENTS) -> Hits:
         """Returns the comments whose text matches, or the replies."""
@@ -291,9 +253,9 @@ class Index:
                 texts.catch_up(db)
 
     def select(self, sentence: str, values: Sequence[object] = ()) -> list[Any]:
-        return self._mend(lambda: self._select(sentence, values))
+        return self.mend(lambda: self._select(sentence, values))
 
-    def _mend(self, read: Callable[[], T]) -> T:
+    def mend(self, read: Callable[[], T]) -> T:
         """Returns what is read. A cache that turns out to be damaged is made anew from the files first, once."""
         try:
             return read()
@@ -312,9 +274,9 @@ class Index:
         with self.using() as db:
             return db.execute(sentence, tuple(values)).fetchall()
 
-    def _select_bodies(self, sentence: str, values: Sequence[object]) -> list[Any]:
+    def _decode_bodies(self, sentence: str, values: Sequence[object]) -> list[Located]:
         with self.using() as db:
-            return list(hold_bodies(db.execute(sentence, tuple(values))))
+            return [self.decode(body) for (body,) in hold_bodies(db.execute(sentence, tuple(values)))]
 
     @contextmanager
     def using(self) -> Generator[sqlite3.Connection]:
@@ -363,7 +325,7 @@ class Index:
         try:
             db.execute("PRAGMA journal_mode=TRUNCATE")
             db.execute("PRAGMA synchronous=FULL")
-            db.execute("PRAGMA cache_size=-49152")
+            db.execute("PRAGMA cache_size=-16384")
             (layout,) = db.execute("PRAGMA user_version").fetchone()
             if layout != LAYOUT:
                 with db:
@@ -398,69 +360,6 @@ def _is_cut_off(path: str) -> bool:
         return is_short and not (os.path.exists(f"{path}-journal") and os.path.getsize(f"{path}-journal"))
     except OSError:
         return False
-
-
-def _replace_notes(db: sqlite3.Connection, path: str, notes: Sequence[Note]) -> None:
-    """A comment that says what it said keeps its number, wherever it is now: its text need not be read again."""
-    before: dict[tuple[str, str], tuple[int, bytes, tuple[object, ...]]] = {}
-    gone: list[tuple[int]] = []
-    for name, text, seq, body, *row in db.execute(_NOTES, (path,)):
-        if (name, text) in before:
-            gone.append((seq,))  # the same comment twice, in a damaged file
-        else:
-            before[name, text] = seq, body, tuple(row)
-    answered = _read_replies(db, path)
-    stay: list[tuple[object, ...]] = []
-    moved: list[tuple[object, ...]] = []
-    bodies: list[tuple[bytes, int]] = []
-    for place, each in enumerate(notes):
-        row = each.row(path, place)
-        seq, known, was = before.pop((each.id, each.text), (0, b"", ()))
-        if seq:
-            if row[:_FIXED] != was[:_FIXED]:
-                stay.append((*row, seq))
-            elif row != was:
-                moved.append((*row[_FIXED:], seq))
-            if each.body != known:
-                bodies.append((each.body, seq))
-                if each.replies != answered.get(seq, ()):
-                    db.execute("DELETE FROM reply WHERE seq = ?", (seq,))
-                    _insert_replies(db, seq, each)
-        else:
-            insert_note(db, row, each)
-    db.executemany(_UPDATE, stay)
-    db.executemany(_MOVE, moved)
-    db.executemany("UPDATE body SET body = ? WHERE seq = ?", bodies)
-    db.executemany("DELETE FROM note WHERE seq = ?", [*gone, *((seq,) for seq, _, _ in before.values())])
-
-
-def insert_note(db: sqlite3.Connection, row: Sequence[object], note: Note) -> None:
-    """Keep a comment that is new here, with its row."""
-    number = db.execute(INSERT, tuple(row)).lastrowid
-    db.execute("INSERT INTO body VALUES (?, ?, ?)", (number, note.text, note.body))
-    _insert_replies(db, number or 0, note)
-
-
-def _insert_replies(db: sqlite3.Connection, seq: int, note: Note) -> None:
-    if note.replies:
-        db.executemany("INSERT INTO reply (seq, text) VALUES (?, ?)", [(seq, text) for text in note.replies])
-
-
-def _read_replies(db: sqlite3.Connection, path: str) -> dict[int, tuple[str, ...]]:
-    """Returns the replies to a file's comments, by the comment's number."""
-    found: dict[int, tuple[str, ...]] = {}
-    if db.execute("SELECT 1 FROM reply LIMIT 1").fetchone():
-        for seq, text in db.execute(_REPLIES, (path,)):
-            found[seq] = (*found.get(seq, ()), text)
-    return found
-
-
-def _normalize_time(created: str) -> str:
-    """Returns a time that sorts as text, whatever offset it was written with."""
-    if created.translate(_DIGITS) == "0000-00-00T00:00:00.000Z" and created[11:13] < "24":
-        return created  # as we write all of them: reading it would give it back
-    found = parse_time(created)
-    return format_time(found) if found else created
 
 
 def count_files(index: Index, where: str, values: Sequence[object] = ()) -> list[tuple[str, int]]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from postil.comments.index.cache import Index, Note, insert_note
+from postil.comments.index.cache import Index
+from postil.comments.index.notes import Note, insert_note
 
 MANY = 100
 

@@ -16,10 +16,13 @@ from postil.comments.anchoring.exchanged_files import find_exchanged
 from postil.comments.anchoring.moved_files import find_other_files, list_changed, list_files
 from postil.comments.anchoring.reader import CommentReader
 from postil.comments.anchoring.swapped_files import Content, find_swapped
-from postil.comments.index.cache import IN_FILE, Index, Note, Seen, find_held, find_holders_of, make_note
+from postil.comments.index.cache import IN_FILE, Index, Seen, find_held, find_holders_of
 from postil.comments.index.change_gate import FolderWatch
+from postil.comments.index.fit import fit_text
 from postil.comments.index.joined import find_doubled, join_notes, list_homes
-from postil.comments.index.refresh_worker import CAUTION, Read, list_large, read_apart, read_many
+from postil.comments.index.notes import Note, TooLarge, make_note
+from postil.comments.index.refresh_worker import CAUTION, list_large, read_apart, read_many
+from postil.comments.index.worker_answers import Read
 from postil.comments.model import Damage, Located, OtherFile
 from postil.comments.search.filters import file_matches
 from postil.comments.source_tree import ONE_TICK
@@ -95,7 +98,7 @@ class Overview:
         changed += [RelativePath(path) for path in again]
         batch: list[Seen] = []
         held = lost_held = 0
-        with_lost: dict[str, tuple[Seen, Sequence[Located]]] = {}
+        with_lost: dict[str, tuple[Seen, Collection[Located]]] = {}
         contents_now: dict[str, Content] = {}
         at_once = min(max(AT_ONCE, len(changed) // 10), MOST_AT_ONCE)  # each is synced: many files, larger steps
         contents = self._contents(changed, known, {path for path, _ in astray})
@@ -152,7 +155,7 @@ class Overview:
             and (path not in astray or "|" not in known.get(path, ""))
         }
 
-    def _judge(self, read: Read, stamp: str, before: str, lost: _Later) -> tuple[Seen, Sequence[Located]]:
+    def _judge(self, read: Read, stamp: str, before: str, lost: _Later) -> tuple[Seen, Collection[Located]]:
         """Returns what is kept of a file, and its comments that are to be looked for in others.
 
         Where some are lost, the stamp says so, and when they were last looked for.
@@ -166,7 +169,7 @@ class Overview:
         return Seen(read.path, seen, read.content, read.notes, read.problem), read.orphans
 
     def _search_other_files(
-        self, with_lost: dict[str, tuple[Seen, Sequence[Located]]], lost: _Later, swapped: Mapping[str, OtherFile]
+        self, with_lost: dict[str, tuple[Seen, Collection[Located]]], lost: _Later, swapped: Mapping[str, OtherFile]
     ) -> None:
         """Look in other files for what some have lost, for all of them together."""
         orphans = [each for _, some in with_lost.values() for each in some if each.marker]
@@ -206,7 +209,10 @@ class Overview:
         except Failure:
             return None  # it changed meanwhile: the next look sees it
         source = self.tree.source_or_none(RelativePath(path))
-        return [make_note(each) for each in self.reader.locate(sidecar, source, elsewhere)]
+        try:
+            return [make_note(each) for each in self.reader.locate(sidecar, source, elsewhere)]
+        except TooLarge:
+            return None
 
     def find_lies(self) -> list[str]:
         """Returns how the cache differs from the files, of a sample of them; nothing when it is right."""
@@ -221,7 +227,7 @@ class Overview:
         found: list[str] = []
         for path in paths[:: max(1, len(paths) // SAMPLE)]:
             try:
-                held = sorted((comment.id, comment.text) for comment in self.store.read(path).comments)
+                held = sorted((comment.id, fit_text(comment.text)) for comment in self.store.read(path).comments)
             except Failure:
                 continue  # damaged itself, which is told elsewhere
             shown = sorted((each.comment.id, each.comment.text) for each in self.index.rows("path = ?", (path,)))
@@ -245,6 +251,23 @@ class Overview:
         if self.index.problem(path):
             self.store.read(path)  # says in the contract's words what is wrong with it
         return self.index.rows(IN_FILE, (path, path))
+
+    def file_page(self, path: RelativePath, first: int, most: int, most_bytes: int) -> tuple[list[Located], int]:
+        """Returns some of the comments of one file, and how many it has: a file of very many is not held whole."""
+        if self._far_behind() or not self._is_listed(path):
+            from postil.comments.index.pages import cut_page
+
+            found = self.file(path)
+            return cut_page(found, first, most, most_bytes), len(found)
+        from postil.comments.index.pages import count_comments, read_numbered
+
+        page = read_numbered(self.index, IN_FILE, (path, path), first, most, most_bytes)
+        return page, count_comments(self.index, IN_FILE, (path, path))
+
+    def _is_listed(self, path: RelativePath) -> bool:
+        """Whether the cache knows a file, and could read it."""
+        self.refresh()
+        return self.index.problem(path) == ""
 
     def _far_behind(self) -> bool:
         """Whether so many files were never read that the answer about one should not wait: they are read meanwhile."""

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -22,7 +22,10 @@ from postil.anchor.syntax.languages import parse_everything_here
 from postil.comments.anchoring.locate import PresentSource, locate_comments, place_by_number
 from postil.comments.anchoring.moved_files import find_other_files
 from postil.comments.anchoring.reader import CommentReader, list_versions
-from postil.comments.index.cache import Note, make_note
+from postil.comments.failures import SidecarDamaged
+from postil.comments.index.fit import fit
+from postil.comments.index.notes import TooLarge, make_note
+from postil.comments.index.worker_answers import Read, read_answer, write_answer
 from postil.comments.model import Located
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.source_tree import SourceTree
@@ -57,30 +60,10 @@ LONGEST, MOST_LONGER, LARGEST = 2.0, 18.0, 384 * limits.MIB
 """Seconds of CPU and bytes of memory for a file that is large or has large versions; with very many comments more."""
 SECONDS_A_BYTE = 8e-6
 TOO_DEAR = "comparing it with the version it was written on takes too long"
+TOO_LARGE = f"a comment in it has more than {limits.COMMENT >> 20} MB beside its text"
 MOST_QUEUED = 20
 """Files that were read and are not kept yet."""
 CAUTION = {False: "", True: " cautious"}  # what is kept of a file was decided with it or without
-
-
-class Read(Struct, frozen=True):
-    """One file that was read."""
-
-    path: str
-    content: str = ""
-    notes: Sequence[Note] | None = ()
-    """None when sidecar and source hold what they held before."""
-    orphans: Sequence[Located] = ()
-    """The comments whose code is not in the file any more, or perhaps not."""
-    problem: str = ""
-    searched: bool = False
-    """Whether other files were looked in for what is lost."""
-    versions: frozenset[str] = frozenset()
-    """The other versions of the source that its comments were made on."""
-
-    @property
-    def blob(self) -> str:
-        """What the source holds, by its id; empty where it is gone."""
-        return (*self.content.split(" "), "")[1]
 
 
 class Job(Struct, frozen=True):
@@ -179,7 +162,12 @@ def read_apart(reader: CommentReader, paths: Sequence[str], known: Mapping[str, 
 def locate_apart(reader: CommentReader, path: str) -> list[Located]:
     """Returns the comments of one large file in their places."""
     decode = msgspec.msgpack.Decoder(Located).decode
-    return [decode(note.body) for read in read_apart(reader, [path], {}) for note in read.notes or ()]
+    found: list[Located] = []
+    for read in read_apart(reader, [path], {}):
+        if read.problem:
+            raise SidecarDamaged(path, read.problem)
+        found += [decode(note.body) for note in read.notes or ()]
+    return found
 
 
 def read_files(
@@ -245,7 +233,12 @@ def _read_versions(reader: CommentReader, held: Sequence[_Held], large: dict[str
 
 def _make_read(each: _Held, located: list[Located], *, searched: bool = False) -> Read:
     lost = [one for one in located if one.place.state in ("orphaned", "review")]
-    notes = [make_note(one) for one in located]
+    if searched:  # nobody looks for them again: one says that there are some
+        lost = [fit(one) for one in lost[:1]]
+    try:
+        notes = [make_note(one) for one in located]
+    except TooLarge:
+        return Read(each.sidecar.path, problem=TOO_LARGE)
     versions = frozenset(list_versions(each.sidecar, each.now))
     return Read(each.sidecar.path, each.content, notes, lost, searched=searched, versions=versions)
 
@@ -296,7 +289,7 @@ def _run_workers(jobs: Sequence[Job]) -> Iterator[Read]:
         with worker.stdout as answers:
             with suppress(OSError), worker.stdin as pipe:
                 pipe.write(msgspec.msgpack.encode(job))
-            while (read := _read_answer(answers)) is not None:
+            while (read := read_answer(answers)) is not None:
                 heard.put(read)
         heard.put(None)
 
@@ -324,16 +317,6 @@ def _run_workers(jobs: Sequence[Job]) -> Iterator[Read]:
             worker.wait()
 
 
-def _read_answer(pipe: IO[bytes]) -> Read | None:
-    """Returns the next answer of a worker; None when it has ended."""
-    head = pipe.read(8)
-    data = pipe.read(int.from_bytes(head, "big")) if len(head) == 8 else b""
-    try:
-        return msgspec.msgpack.decode(data, type=Read)
-    except msgspec.DecodeError:
-        return None
-
-
 def main() -> None:
     """Answer one share of the work."""
     job = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Job)
@@ -351,10 +334,7 @@ def main() -> None:
 
 def _answer(reads: Iterator[Read]) -> None:
     for read in reads:
-        data = msgspec.msgpack.encode(read)
-        sys.stdout.buffer.write(len(data).to_bytes(8, "big"))
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        write_answer(sys.stdout.buffer, read)
 
 
 def read_and_collect(reader: CommentReader, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
@@ -376,10 +356,13 @@ def _read_plain(reader: CommentReader, paths: Sequence[str], known: Mapping[str,
     for path in paths:
         try:
             located = place_by_number(reader.store.read(RelativePath(path)), TOO_DEAR)
+            notes = [make_note(each) for each in located]
         except Failure as fault:
             yield Read(path, problem=str(fault.data.get("problem") or fault.message))
+        except TooLarge:
+            yield Read(path, problem=TOO_LARGE)
         else:
-            yield Read(path, "", [make_note(each) for each in located])
+            yield Read(path, "", notes)
 
 
 def limit_memory() -> None:

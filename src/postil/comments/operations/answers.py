@@ -13,11 +13,13 @@ from postil.comments.model import ALL_TAGS, AiMeta, Candidate, Commit, Damage, L
 from postil.comments.sidecar.format import strip_tag
 from postil.comments.sidecar.template import fill_template
 from postil.core import call
-from postil.core.answer import Answer
+from postil.core.answer import LARGEST, Answer
 from postil.core.content import Block, Document, Embedded, Text
 from postil.core.others.visible import harmless, on_one_line
 
 LONGEST_CODE = 20_000
+MOST_LISTED = 4 * LARGEST
+"""Characters of a list that are written for a model, which reads fewer."""
 AROUND = 2
 """Lines on each side of a blank one that are told with it."""
 BLANK = "(the blank line)"
@@ -289,12 +291,15 @@ class Found(Answer, frozen=True):
         return {"totalResults": self.totalResults, "query": self.query, "filters": self.filters}
 
     def for_model(self) -> str:
+        return self._list_hits(named=True, most=MOST_LISTED)
+
+    def for_person(self) -> str:
         return self._list_hits(named=True)
 
     def for_contract(self) -> str:
-        return self._list_hits(named=False)
+        return self._list_hits(named=False, most=MOST_LISTED)
 
-    def _list_hits(self, *, named: bool) -> str:
+    def _list_hits(self, *, named: bool, most: int = sys.maxsize) -> str:
         if not self.totalResults:
             return f'No comments found matching query: "{self.query}"' + self._warn(named) + warn_damaged(self.damaged)
         one = "1 matching comment" if self.totalResults == 1 else f"{self.totalResults} matching comments"
@@ -305,7 +310,14 @@ class Found(Answer, frozen=True):
             _show_hit(number, each, named) + _show_found_replies(each, inside.get(each.id, ()))
             for number, each in enumerate(self.comments, 1)
         )
-        return "\n\n".join([f"Found {one}{more}:", *hits]) + warn_damaged(self.damaged)
+        listed = [f"Found {one}{more}:"]
+        for number, hit in enumerate(hits, 1):
+            listed.append(hit)
+            most -= len(hit)
+            if most < 0 and number < shown:
+                listed.append(f"and {shown - number} more")
+                break
+        return "\n\n".join(listed) + warn_damaged(self.damaged)
 
     def _warn(self, named: bool) -> str:
         """What was looked for beside the query: it is easily the reason that nothing is found."""

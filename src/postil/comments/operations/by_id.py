@@ -32,6 +32,7 @@ from postil.comments.operations.validation import (
     sign,
 )
 from postil.comments.search.filters import Conditions, is_glob
+from postil.comments.sidecar.dialects import find_origin
 from postil.core import call
 from postil.core.answer import Answer
 from postil.core.failure import InvalidArguments
@@ -174,6 +175,11 @@ class Shown(Answer, frozen=True, omit_defaults=True):
         return "\n".join(lines)
 
 
+def _order(each: Located) -> tuple[str, int, str]:
+    """Returns what lists are in the order of."""
+    return each.place.path, each.place.line, each.comment.created
+
+
 def _is_changed(each: CommentNow) -> bool:
     """Whether more was done to a comment than to answer and close it, which is shown where it stands."""
     told = (each.created, *(reply.created for reply in each.replies), each.resolvedAt if each.status != "open" else "")
@@ -271,7 +277,7 @@ class CommentsById:
             lines = list_changed_lines(self._tree, find_base(self._tree, changed))
             names = encode(list(lines)).decode()
             inside = f"{where} AND (now_path {LISTED} OR path {LISTED} OR state = 'review')"
-            there = overview.index.rows(inside, (*values, names, names))
+            there = overview.index.stream(inside, (*values, names, names))
             located = [each for each in there if touches_changed(lines, each)]
             total = len(located)
         else:
@@ -284,14 +290,15 @@ class CommentsById:
             and not os.path.exists(os.path.join(self._tree.root, file))
         ):
             raise self._tree.not_found(file)
-        located.sort(key=lambda each: (each.place.path, each.place.line, each.comment.created))
+        located.sort(key=_order)
         shown = tuple(comment_now(each) for each in located[:limit])
         short = self._context.short_names() if call.current().person else {}
         return Listed(shown, total, overview.damaged(file), short)
 
     def _read_first(self, where: str, values: Sequence[object], limit: int) -> tuple[int, list[Located]]:
-        """Returns how many comments there are, and those of the first files: as many as are shown, and few more."""
+        """Returns how many comments there are, and as many as are shown of the first files."""
         from postil.comments.index.cache import count_files  # SQLite, which the overview has loaded
+        from postil.comments.index.pages import read_first
 
         index = self._context.overview.index
         total, first = 0, list[str]()
@@ -300,7 +307,7 @@ class CommentsById:
                 first.append(path)
             total += count
         names = encode(first).decode()
-        return total, index.rows(f"{where} AND now_path {LISTED}", (*values, names))
+        return total, read_first(index, f"{where} AND now_path {LISTED}", (*values, names), _order, limit)
 
     @reads("comments_show", thing="commentId", title="Show a comment", shell="comments show", positional=("commentId",))
     def show(self, commentId: Id) -> Shown:
@@ -311,9 +318,7 @@ class CommentsById:
         each = self._context.find(commentId)
         now_ = leave_out_unlikely(self._context.explain(each))
         moves = list_moves(each.comment, each.marker)
-        sidecar = self._store.read(RelativePath(each.filePath))
-        repeated = sidecar.raw_comment(each.comment.id).get("x-copy-of") if sidecar.comment(each.comment.id) else None
-        origin = repeated if isinstance(repeated, str) else ""
+        origin = find_origin(self._store.read_bytes(RelativePath(each.filePath)) or b"", each.comment.id)
         return Shown(now_, now_.commit, moves, now_.newText, find_copies(self._tree, each.place), origin)
 
     @completer("commentId")

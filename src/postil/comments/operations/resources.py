@@ -26,7 +26,6 @@ _JSON = "application/json"
 MOST_ON_PAGE = 500
 LARGEST_PAGE = 512 * 1024
 """Bytes of comments, as they are kept, that one reading answers; the rest is at the address in `next`."""
-PLAIN_SIZE = 400
 LONGEST_NUMBER = 18
 
 
@@ -139,16 +138,10 @@ class CommentResources:
         except SourceNotFound as fault:
             fault.data = {**fault.data, "uri": uri[:1000]}
             raise
-        found = self._context.overview.file(path)
         first = _read_number(after, uri)
-        page, size = list[Located](), 0
-        for each in found[first : first + MOST_ON_PAGE]:
-            size += len(each.comment.text) + sum(len(reply.text) for reply in each.comment.replies) + PLAIN_SIZE
-            if page and size > LARGEST_PAGE:
-                break
-            page.append(each)
-        rest = join_page(uri, str(first + len(page))) if first + len(page) < len(found) else ""
-        return replace(_make_file_entry(path, page), totalComments=len(found), next=rest)
+        page, total = self._context.overview.file_page(path, first, MOST_ON_PAGE, LARGEST_PAGE)
+        rest = join_page(uri, str(first + len(page))) if first + len(page) < total else ""
+        return replace(_make_file_entry(path, page), totalComments=total, next=rest)
 
     @resource(
         TAG_TEMPLATE, name="Comments with a tag", mime_type=_JSON, watch="watch", complete={"tag": ALL_TAGS}, paged=True

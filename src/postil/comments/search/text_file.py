@@ -10,7 +10,7 @@ import os
 import sqlite3
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from mmap import ACCESS_READ, mmap
 from typing import IO
@@ -18,6 +18,7 @@ from typing import IO
 from msgspec import Struct
 
 from postil.comments.search.patterns import END, GAP, Letters, Pattern
+from postil.core import limits
 from postil.workspace.disk import open_regular
 
 
@@ -43,7 +44,8 @@ REPLIES = Kind("reply", "reply", "number", "reply_corpus", "reply_gone")
 TABLES = COMMENTS.tables + REPLIES.tables
 MOST_LOOSE = 500
 """So many texts are read from the database by every process before one of them adds them to the file."""
-_AT_ONCE = 20_000
+LARGEST_LOOSE = 2 * limits.MIB
+"""Characters of them."""
 _BEGIN = GAP[-1:]
 
 
@@ -150,13 +152,20 @@ class TextFile:
             self._gone_seen = number
             self._gone.add(seq)
         (highest,) = db.execute(f"SELECT coalesce(max({kind.key}), 0) FROM {kind.numbers}").fetchone()  # noqa: S608
-        if highest > max(self._file.last, self._loose.last) or self._too_many_gone():
-            count = f"SELECT count(*) FROM {kind.numbers} WHERE {kind.key} > ?"  # noqa: S608
-            (loose,) = db.execute(count, (self._file.last,)).fetchone()
-            if loose > MOST_LOOSE or self._too_many_gone():
-                with suppress(OSError):  # no room for it: then every process reads the texts
-                    self._write(db)
+        is_behind = highest > max(self._file.last, self._loose.last)
+        if self._too_many_gone() or (is_behind and self._is_much_loose(db)):
+            with suppress(OSError):  # no room for it: then every process reads the texts
+                self._write(db)
         self._read_loose(db)
+
+    def _is_much_loose(self, db: sqlite3.Connection) -> bool:
+        """Whether more texts are not in the file than every process should read by itself."""
+        kind, after = self._kind, (self._file.last,)
+        (count,) = db.execute(f"SELECT count(*) FROM {kind.numbers} WHERE {kind.key} > ?", after).fetchone()  # noqa: S608
+        if count > MOST_LOOSE:
+            return True
+        size = f"SELECT coalesce(sum(length(text)), 0) FROM {kind.texts} WHERE {kind.key} > ?"  # noqa: S608
+        return db.execute(size, after).fetchone()[0] > LARGEST_LOOSE
 
     def _too_many_gone(self) -> bool:
         return len(self._gone) > len(self._file) // 4 + MOST_LOOSE
@@ -208,8 +217,7 @@ class TextFile:
                 if not size:
                     size += out.write(_BEGIN)
                 after = 0 if anew else self._file.last
-                wanted = self._select_texts(db, after)
-                while some := wanted.fetchmany(_AT_ONCE):
+                for some in _in_pieces(self._select_texts(db, after)):
                     added = _Texts(size)
                     size += out.write(added.take(some))
                     rows.write(added.table())
@@ -235,6 +243,20 @@ class TextFile:
             if file.startswith(f"{begin}.") and file.endswith((".texts", ".rows")) and f".{self._name}." not in file:
                 with suppress(OSError):
                     os.unlink(os.path.join(folder, file))
+
+
+def _in_pieces(rows: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    """Yields rows, some at a time."""
+    piece: list[tuple[int, str]] = []
+    size = 0
+    for row in rows:
+        piece.append(row)
+        size += len(row[1])
+        if size > limits.MIB:
+            yield piece
+            piece, size = [], 0
+    if piece:
+        yield piece
 
 
 class _Texts:

@@ -168,6 +168,25 @@ def read_any(data: bytes) -> AnyFile:
     return found
 
 
+class _Repeated(Struct, frozen=True):
+    id: str
+    copyOf: object = field(default=None, name="x-copy-of")
+
+
+class _Origins(Struct, frozen=True):
+    comments: list[_Repeated] | None = None
+
+
+def find_origin(data: bytes, comment: str) -> str:
+    """Returns which comment one repeats; empty where it repeats none. Nothing else of the file is held."""
+    try:
+        found = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=_Origins).comments or ()
+    except UNDECODABLE:
+        return ""
+    origin = next((each.copyOf for each in found if each.id == comment), None)
+    return origin if isinstance(origin, str) else ""
+
+
 def trim_line(line: str) -> str:
     """Returns what a marker keeps of a line."""
     return line.strip()[:LONGEST_LINE]
