@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from postil.comments.storage.file_versions import FileVersions
 from tests.comments.anchoring.test_swapped_files import FILES, places, swap
 from tests.comments.workspaces import Comments, commit, plain_workspace, workspace, write
 
@@ -144,3 +147,24 @@ def test_settings_that_two_alike_files_exchange_are_edits_and_no_swap(tmp_path: 
     write(tmp_path, "a.py", FILES["a.py"].replace("30", "60"))
     write(tmp_path, "b.py", FILES["b.py"].replace("60", "30"))
     assert places(comments) == {"thirty": ("a.py", 14, "modified")}
+
+
+def test_what_files_were_is_read_for_many_of_them_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {f"f{number}.py": PYTHON.format(name=f"name{number}") for number in range(12)}
+    comments = workspace(tmp_path, **files)
+    for name in files:
+        comments.add(name, 6, name, "NOTE")
+    commit(tmp_path, "commented")
+    texts = list(files.values())
+    for name, text in zip(files, [*texts[1:], texts[0]], strict=True):
+        write(tmp_path, name, f"# edited\n{text}")
+    asked: list[int] = []
+    read = FileVersions.read
+
+    def count(versions: FileVersions, blobs: Iterable[str], *more: Any) -> dict[str, str]:
+        asked.append(1)
+        return read(versions, blobs, *more)
+
+    monkeypatch.setattr(FileVersions, "read", count)
+    assert {each.state for each in comments.listed().comments} == {"review"}
+    assert len(asked) < 20, len(asked)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.comments.index import cache
 from postil.comments.index.cache import find_held
 from postil.comments.index.notes import _normalize_time  # pyright: ignore[reportPrivateUsage]
 from postil.comments.operations.validation import Filters
@@ -97,3 +98,19 @@ def test_a_comment_keeps_nothing_of_the_others_on_its_line(comments: Comments) -
 )
 def test_times_are_kept_so_that_they_sort_as_text(written: str, kept: str) -> None:
     assert _normalize_time(written) == kept
+
+
+def test_very_many_lost_comments_are_read_in_the_order_of_files_and_not_sorted_for_every_page(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = comments.overview.index
+    condition = "state IN ('orphaned', 'review')"
+    assert cache.choose_order(index, condition, ()) == "note"
+    monkeypatch.setattr(cache, "MOST_SORTED", 0)
+    comments.add("a.py", 1, "one", "NOTE")
+    write(root_of(comments), "a.py", "nothing of it\n")
+    assert [each.comment.text for each in comments.overview.where("1")] == ["one"]
+    assert [each.comment.text for each in index.stream(condition)] == ["one"]
+    table = cache.choose_order(index, condition, ())
+    sentence = f"EXPLAIN QUERY PLAN SELECT path FROM {table} WHERE {condition} ORDER BY path"
+    assert not any("TEMP B-TREE" in row[-1] for row in index.select(sentence))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from postil.comments.anchoring.moved_files import list_changed
+from postil.comments.anchoring.line_holders import list_changed
 from postil.comments.index import overview
 from postil.comments.source_tree import SourceTree
 from tests.comments.shop import CODE, add_at

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.comments.operations import views as view_tools
 from postil.comments.operations.views import ViewTools
 from postil.core import call
 from postil.core.failure import InvalidArguments, NotFound
@@ -302,3 +303,28 @@ def test_a_view_names_the_comments_whose_code_went_to_another_file(tmp_path: Pat
         assert "about six" in rest
         assert "now at b.py:5" in rest
     assert "another file" not in views(comments).view("b.py").text
+
+
+def test_a_report_of_very_many_comments_holds_some_and_says_how_many_there_are(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view_tools, "MOST_REPORTED", 2)
+    for line in (2, 6, 10, 14):
+        comments.add("a.py", line, f"about {line}", "NOTE")
+    commit(Path(comments.tree.root), "commented")
+    write(Path(comments.tree.root), "a.py", "import os\n")
+    report = views(comments).report("HEAD", failOn="lost")
+    assert (len(report.comments), report.total, report.lost, report.exit_status) == (2, 4, 4, 6)
+    assert "… and 2 more, which are not reported: 4 in all" in report.for_model()
+    (run,) = json.loads(bytes(views(comments).report("HEAD", "sarif").for_person()))["runs"]  # type: ignore[arg-type]
+    assert len(run["results"]) == 2
+    assert "4 in all" in run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
+
+
+def test_comments_on_changed_lines_are_counted_and_the_first_are_listed(comments: Comments) -> None:
+    for line in (14, 2, 10, 6):
+        comments.add("a.py", line, f"about {line}", "NOTE")
+    commit(Path(comments.tree.root), "commented")
+    write(Path(comments.tree.root), "a.py", CODE.replace("return state", "return 1 + state"))
+    listed = comments.listed(changed="HEAD", limit=2)
+    assert ([each.line for each in listed.comments], listed.total) == ([2, 6], 4)

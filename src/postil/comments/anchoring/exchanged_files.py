@@ -8,9 +8,9 @@ of the others a person is asked.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -33,6 +33,8 @@ MOST_BASES = 3
 """Commits since which is asked what else changed."""
 MOST_TRIED = 3
 AT_ONCE = 50
+ASKED_AT_ONCE = 20
+"""Files whose own old text, and that of up to six others, is held while they are compared."""
 COMMON = 20
 """A line that more files lost, or got, tells nothing."""
 COPIED_OVER = 0.5
@@ -55,43 +57,74 @@ def find_exchanged(tree: SourceTree, versions: FileVersions, read: Mapping[str, 
     losers = _by_line((path, each.lost) for path, each in changes.items())
     getters = _by_line((path, each.got) for path, each in changes.items())
 
-    @cache
-    def shared(old: str, new: str) -> int:
-        """How many lines of what one file was another one is now."""
-        source = tree.source_or_none(RelativePath(new))
-        now = _count(source.text if source else "")
-        texts = versions.read(everything[old].versions, limits.HERE).values()
-        return max(((_count(text) & now).total() for text in texts), default=0)
-
+    ranked = {
+        path: _Ranked(
+            _rank(change.got, losers, path), _rank(change.lost, getters, path), tracked.get(own[path].now, ())
+        )
+        for path, change in changes.items()
+        if path in own
+    }
+    asked = [path for path, each in ranked.items() if any(name != path for some in each for name in some)]
     found: dict[str, OtherFile] = {}
-    for path, content in own.items():
-        if path not in changes:
-            continue
-        change = changes[path]
-        givers = [name for name in _rank(change.got, losers, path) if shared(name, path) > shared(path, path)]
-        holders = [
-            name
-            for name in _rank(change.lost, getters, path)
-            if shared(path, name) > max(shared(path, path), shared(name, name))
-        ]
-        copied = next((name for name in (*givers, *tracked.get(content.now, ())) if name != path), "")
-        source = tree.source_or_none(RelativePath(holders[0])) if givers and holders else None
-        if (
-            source
-            and source.blob in content.versions
-            and any(content.now in everything[name].versions for name in givers)
-        ):
-            found[path] = make_swapped(source, replaced=True)
-        elif source:
-            found[path] = OtherFile(source.path, source.text, exchanged=True)
-        elif copied and _keeps_little(versions, content, shared(path, path)):
-            found[path] = OtherFile(copied, "", copied=True)
+    for at in range(0, len(asked), ASKED_AT_ONCE):
+        part = asked[at : at + ASKED_AT_ONCE]
+        named = {name for path in part for name in (path, *ranked[path].givers, *ranked[path].holders)}
+        texts = versions.read((blob for name in named for blob in everything[name].versions), limits.HERE)
+        for path in part:
+            other = _judge(_Shared(tree, everything, texts), path, ranked[path])
+            if other:
+                found[path] = other
     return found
 
 
-def _keeps_little(versions: FileVersions, content: Content, kept: int) -> bool:
-    texts = versions.read(content.versions, limits.HERE).values()
-    return kept <= COPIED_OVER * max((_count(text).total() for text in texts), default=0)
+class _Ranked(NamedTuple):
+    """For one file, those that lost most of what it got, that got most of what it lost, and that hold the same."""
+
+    givers: Sequence[str]
+    holders: Sequence[str]
+    equal: Sequence[str]
+
+
+class _Shared:
+    """How much of what files were is in others now; what they were is at hand."""
+
+    def __init__(self, tree: SourceTree, files: Mapping[str, Content], texts: Mapping[str, str]) -> None:
+        self.tree, self.files = tree, files
+        self._texts = texts
+        self._known: dict[tuple[str, str], int] = {}
+
+    def count(self, old: str, new: str) -> int:
+        """Returns how many lines of what one file was another one is now."""
+        if (old, new) not in self._known:
+            source = self.tree.source_or_none(RelativePath(new))
+            now = _count(source.text if source else "")
+            self._known[old, new] = max(((_count(text) & now).total() for text in self._list_texts(old)), default=0)
+        return self._known[old, new]
+
+    def keeps_little(self, path: str) -> bool:
+        """Whether a file holds little of what it was."""
+        most = max((_count(text).total() for text in self._list_texts(path)), default=0)
+        return self.count(path, path) <= COPIED_OVER * most
+
+    def _list_texts(self, path: str) -> list[str]:
+        return [self._texts[blob] for blob in self.files[path].versions if blob in self._texts]
+
+
+def _judge(shared: _Shared, path: str, ranked: _Ranked) -> OtherFile | None:
+    files, content = shared.files, shared.files[path]
+    givers = [name for name in ranked.givers if shared.count(name, path) > shared.count(path, path)]
+    holders = [
+        name
+        for name in ranked.holders
+        if shared.count(path, name) > max(shared.count(path, path), shared.count(name, name))
+    ]
+    copied = next((name for name in (*givers, *ranked.equal) if name != path), "")
+    source = shared.tree.source_or_none(RelativePath(holders[0])) if givers and holders else None
+    if source and source.blob in content.versions and any(content.now in files[name].versions for name in givers):
+        return make_swapped(source, replaced=True)
+    if source:
+        return OtherFile(source.path, source.text, exchanged=True)
+    return OtherFile(copied, "", copied=True) if copied and shared.keeps_little(path) else None
 
 
 def _list_tracked(tree: SourceTree, blobs: set[str]) -> dict[str, list[str]]:

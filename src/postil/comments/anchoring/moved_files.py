@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice
 from pathlib import PurePosixPath
 
-from postil.comments.anchoring.equal_files import FilesBySize, find_without_git, list_respelled
+from postil.comments.anchoring.equal_files import find_without_git, list_respelled
 from postil.comments.anchoring.former_names import find_former_names
+from postil.comments.anchoring.line_holders import EVER, LineHolders, telling_lines
 from postil.comments.anchoring.locate import fingerprint_of
 from postil.comments.git.objects import read_objects
 from postil.comments.model import Located, OtherFile
@@ -21,25 +23,18 @@ from postil.comments.source_tree import SourceTree, decode
 from postil.comments.storage.file_versions import FileVersions
 from postil.comments.storage.store import SUFFIX, skipped_folder
 from postil.core import limits
-from postil.core.failure import Failure
 from postil.workspace.git import git_lines, try_git
-from postil.workspace.paths import RelativePath
 
 MOST_FILES = 5
-SHORTEST_LINE = 8
-MOST_CHANGED = 2000
 MOST_COMMITS = 1000
 MOST_WALKED = 20_000
 """Files of a folder without git that are looked at."""
 MOST_READ = 64 * limits.MIB
-"""Characters that are read of them: one file after another."""
+"""Bytes that are read of what files were at commits."""
 ALIKE = 0.8
 """Where another file got this share of the lines that one got, nobody can tell which of them it became."""
 Place = tuple[str, str]
 """A commit and a path."""
-EVER = ""
-"""In place of a commit: before there was anything."""
-_NEW_OR_CHANGED = ("--name-only", "-z", "--no-renames", "--diff-filter=AM")
 NAMED = 0.5
 """What a file of the same name must have got of the lines that another got at most, to be what became of it."""
 RENAMED = 0.4
@@ -48,11 +43,11 @@ FEWEST = 4
 
 
 def find_other_files(
-    tree: SourceTree, orphans: Sequence[Located], versions: FileVersions, largest: int = limits.HERE
+    tree: SourceTree, orphans: Sequence[Located], versions: FileVersions, known: LineHolders | None = None
 ) -> dict[str, list[OtherFile]]:
     """Returns for each file with lost code the other files that have got its lines since, the likeliest first.
 
-    None of them is larger than `largest`: the server itself compares no larger ones.
+    `known` are the changed files, read once for all who ask; none of them is larger than what the caller compares.
     """
     wanted: dict[str, set[str]] = {}
     blobs: dict[str, set[str]] = {}
@@ -60,58 +55,66 @@ def find_other_files(
         wanted.setdefault(each.filePath, set()).update(_list_lines(each))
         if each.marker and each.marker.anchor and each.marker.anchor.blob:
             blobs.setdefault(each.filePath, set()).add(each.marker.anchor.blob)
+    known = known or LineHolders(tree)
     if not tree.git:
-        texts = versions.read((blob for some in blobs.values() for blob in some), largest)
+        texts = versions.read((blob for some in blobs.values() for blob in some), known.largest)
         return find_without_git(tree, {path: _pick(texts, blobs.get(path, ())) for path in wanted}, list_files)
-    gone = _read_gone(tree, blobs, versions, largest)
-    whole = {path: frozenset(line for text in texts for line in _telling_lines(text)) for path, texts in gone.items()}
+    gone = _read_gone(tree, blobs, versions, known.largest)
+    whole = {path: frozenset(line for text in texts for line in telling_lines(text)) for path, texts in gone.items()}
     then = find_commits(tree, blobs)
     unknown = _list_unknown(tree, wanted, then)
     whole |= {origin: frozenset(wanted[origin]) for origin in unknown}
     then |= dict.fromkeys(unknown, EVER)
-    known = _Changed(tree, {line for lines in (*wanted.values(), *whole.values()) for line in lines}, largest)
-    hits: dict[str, Counter[str]] = {}
-    for origin, lines in wanted.items():
-        holding = known.since(then.get(origin, "HEAD"))
-        near = Counter(path for line in lines for path in holding.get(line, ()) if path != origin)
-        most = Counter(path for line in whole.get(origin, ()) for path in holding.get(line, ()) if path != origin)
-        likely = dict.fromkeys(path for path, _ in (*near.most_common(MOST_FILES), *most.most_common(MOST_FILES)))
-        likely |= dict.fromkeys(_list_named(most, origin)[:MOST_FILES])
-        hits[origin] = Counter({path: near[path] + most[path] for path in likely})
+    then = {origin: then.get(origin, "HEAD") for origin in wanted}
+    known.read_changed(then.values())
+    likely = {origin: _list_likely(known, origin, then[origin], wanted[origin], whole.get(origin)) for origin in wanted}
     became = {
-        origin: list_respelled(tree, origin) or known.equal(then.get(origin, "HEAD"), gone.get(origin, ()))
+        origin: list_respelled(tree, origin) or known.equal(then[origin], gone.get(origin, ()))
         for origin in wanted
         if not tree.stat(origin)
     }
-    asked = [(origin, path) for named in (hits, became) for origin, paths in named.items() for path in paths]
-    before = _read_lines_at(tree, {(then.get(origin, "HEAD"), path) for origin, path in asked}, largest)
-    held = _Held(known, before, {(then.get(origin, "HEAD"), path) for origin in hits for path in hits[origin]}, largest)
+    asked = {(then[origin], path) for named in (likely, became) for origin, paths in named.items() for path in paths}
+    before = _read_lines_at(tree, asked, known.largest)
+    read = cache(known.read_text)
+    held = _Held(known, read, before, {(then[origin], path) for origin in likely for path in likely[origin]})
     found: dict[str, list[OtherFile]] = {}
-    for origin, count in hits.items():
+    for origin, paths in likely.items():
+        lines = wanted[origin] | whole.get(origin, frozenset())
         new: dict[str, int] = {}
-        for path in count:
-            got = (wanted[origin] | whole.get(origin, frozenset())) & known.lines(path)
-            new[path] = len(got - held.at(then.get(origin, "HEAD"), path, origin))
+        for path in paths:
+            new[path] = len(known.select_held(path, lines) - held.at(then[origin], path, origin))
         named = _find_named(new, origin) if origin in whole else ""
-        likely = sorted((path for path in new if new[path]), key=lambda path: (path != named, -new[path]))[:MOST_FILES]
+        best = sorted((path for path in new if new[path]), key=lambda path: (path != named, -new[path]))[:MOST_FILES]
         found[origin] = [
             OtherFile(
                 path,
-                known.text(path),
-                frozenset("".join(line.split()) for line in held.at(then.get(origin, "HEAD"), path, origin)),
+                read(path),
+                frozenset("".join(line.split()) for line in held.at(then[origin], path, origin)),
                 renamed=_is_successor(new, path, len(whole.get(origin, ())), named),
             )
-            for path in likely
+            for path in best
         ]
     for origin, paths in became.items():
         # One that was another before and has the whole text now was overwritten; one that is merely spelled so was not.
-        equal = known.equal(then.get(origin, "HEAD"), gone.get(origin, ()))
-        new_there = [path for path in paths if path in equal or (then.get(origin, "HEAD"), path) not in before]
+        equal = known.equal(then[origin], gone.get(origin, ()))
+        new_there = [path for path in paths if path in equal or (then[origin], path) not in before]
         if len(new_there) == 1:
-            found[origin] = [OtherFile(new_there[0], known.text(new_there[0]), renamed=True, sure=True)]
+            found[origin] = [OtherFile(new_there[0], known.read_text(new_there[0]), renamed=True, sure=True)]
     for origin in unknown:  # whether a file held the lines before is not known: only what became of the whole file
         found[origin] = [each for each in found[origin] if each.renamed][:1]
     return found
+
+
+def _list_likely(
+    known: LineHolders, origin: str, commit: str, wanted: Iterable[str], whole: Iterable[str] | None
+) -> list[str]:
+    """Returns the files that got most of the lines around what is lost, or most lines of a file that is gone."""
+    near, most = (
+        Counter(path for line in lines for path in known.find(commit, line) if path != origin)
+        for lines in (wanted, whole or ())
+    )
+    found = dict.fromkeys(path for path, _ in (*near.most_common(MOST_FILES), *most.most_common(MOST_FILES)))
+    return list(found | dict.fromkeys(_list_named(most, origin)[:MOST_FILES]))
 
 
 def _is_successor(got: dict[str, int], path: str, lines: int, named: str) -> bool:
@@ -159,68 +162,15 @@ def _pick(texts: Mapping[str, str], blobs: Iterable[str]) -> list[str]:
     return [texts[blob] for blob in blobs if blob in texts]
 
 
-class _Changed:
-    """The files that differ from what they were at a commit, and which of them hold a line that is looked for."""
-
-    def __init__(self, tree: SourceTree, wanted: set[str], largest: int) -> None:
-        self.tree, self._wanted, self._largest = tree, wanted, largest
-        self._texts: dict[str, str] = {}
-        self._lines: dict[str, frozenset[str]] = {}
-        self._left = MOST_READ
-        self._since: dict[str, dict[str, list[str]]] = {}
-        self._paths: dict[str, list[str]] = {}
-        self._by_size: dict[str, FilesBySize] = {}
-
-    def paths(self, commit: str) -> list[str]:
-        """Returns the changed files."""
-        if commit not in self._paths:
-            self._paths[commit] = list_changed(self.tree, commit)
-        return self._paths[commit]
-
-    def equal(self, commit: str, texts: Sequence[str]) -> list[str]:
-        """Returns the changed files that hold one of some texts, and nothing else."""
-        if commit not in self._by_size:
-            self._by_size[commit] = FilesBySize(self.tree, self.paths(commit))
-        return self._by_size[commit].equal(texts)
-
-    def since(self, commit: str) -> dict[str, list[str]]:
-        """Returns for each line the changed files that hold it."""
-        if commit not in self._since:
-            holding: dict[str, list[str]] = {}
-            for path in self.paths(commit):
-                for line in self.lines(path):
-                    holding.setdefault(line, []).append(path)
-            self._since[commit] = holding
-        return self._since[commit]
-
-    def lines(self, path: str) -> frozenset[str]:
-        """Returns those of the lines that are looked for which a file holds now."""
-        if path not in self._lines:
-            text = self._read(path)
-            self._left -= len(text)
-            self._lines[path] = _telling_lines(text) & self._wanted
-        return self._lines[path]
-
-    def text(self, path: str) -> str:
-        """Returns a file as it is now, one of the few that are likely; nothing when it cannot be read."""
-        if path not in self._texts:
-            self._texts[path] = self._read(path)
-        return self._texts[path]
-
-    def _read(self, path: str) -> str:
-        if self._left <= 0 or self.tree.size(path) > self._largest:
-            return ""
-        try:
-            return self.tree.source(RelativePath(path)).text
-        except Failure:
-            return ""
-
-
 class _Held:
     """What files held when comments knew theirs, under the names that they had then."""
 
     def __init__(
-        self, known: _Changed, before: Mapping[Place, frozenset[str]], asked: Iterable[Place], largest: int
+        self,
+        known: LineHolders,
+        read: Callable[[str], str],
+        before: Mapping[Place, frozenset[str]],
+        asked: Iterable[Place],
     ) -> None:
         self._before = before
         new: dict[str, list[str]] = {}
@@ -229,12 +179,12 @@ class _Held:
                 new.setdefault(commit, []).append(path)
         names = {commit: find_former_names(known.tree, commit, paths) for commit, paths in new.items()}
         places = {(commit, name) for commit, former in names.items() for some in former.values() for name in some}
-        lines = _read_lines_at(known.tree, places, largest)
+        lines = _read_lines_at(known.tree, places, known.largest)
         self._former: dict[Place, dict[str, frozenset[str]]] = {}
         """Of files that are new by their names the ones that they have most lines of, with all lines of those."""
         for commit, former in names.items():
             for path, some in former.items():
-                now = _telling_lines(known.text(path)) if some else frozenset[str]()
+                now = telling_lines(read(path)) if some else frozenset[str]()
                 shared = {name: len(lines.get((commit, name), frozenset()) & now) for name in some}
                 most = max(shared.values(), default=0)
                 best = [name for name in some if shared[name] == most > 0]
@@ -248,24 +198,11 @@ class _Held:
         return next(iter(former.values()))
 
 
-def list_changed(tree: SourceTree, commit: str) -> list[str]:
-    """Returns the sources that are new or differ from what they were at a commit, committed or not; EVER: all."""
-    asked = ("ls-files", "-z") if commit == EVER else ("diff", *_NEW_OR_CHANGED, commit, "--", ".")
-    changed = try_git(tree.root, *asked).out
-    new = try_git(tree.root, "ls-files", "-z", "--others", "--exclude-standard").out
-    paths = [name.decode("utf-8", "surrogateescape") for name in (changed + new).split(b"\0") if name]
-    return [path for path in paths if not path.endswith(SUFFIX)][:MOST_CHANGED]
-
-
-def _telling_lines(text: str) -> frozenset[str]:
-    return frozenset(line for row in text.split("\n") if len(line := row.strip()) >= SHORTEST_LINE)
-
-
 def _list_lines(orphan: Located) -> Iterable[str]:
     if orphan.marker is None:
         return ()
     print_ = fingerprint_of(orphan.marker, {})
-    return _telling_lines("\n".join((print_.text, *print_.before, *print_.after)))
+    return telling_lines("\n".join((print_.text, *print_.before, *print_.after)))
 
 
 def find_commits(tree: SourceTree, blobs: dict[str, set[str]]) -> dict[str, str]:
@@ -296,7 +233,7 @@ def _read_lines_at(tree: SourceTree, places: set[Place], largest: int) -> dict[P
     """Returns the telling lines of files at commits; one that was not there has none."""
     names = (f"{commit}:{path}" for commit, path in places if commit != EVER)
     there = read_objects(tree.root, names, max(largest, 4 * limits.HERE), MOST_READ)
-    return {place: _telling_lines(decode(there[name])) for place in places if (name := ":".join(place)) in there}
+    return {place: telling_lines(decode(there[name])) for place in places if (name := ":".join(place)) in there}
 
 
 def list_files(tree: SourceTree) -> Iterator[str]:

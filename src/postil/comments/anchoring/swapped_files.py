@@ -38,10 +38,14 @@ def find_swapped(
     holders = dict(find_holders({blob for each in read.values() for blob in each.versions}))
     holders |= {each.now: path for path, each in read.items()}
     before: dict[str, str] = dict(astray)
+    makers: dict[str, set[str]] = {}
+    for path, each in read.items():
+        for blob in each.versions:
+            makers.setdefault(blob, set()).add(path)
     found: dict[str, OtherFile | None] = {}
     for path, each in read.items():
         there = {holders[blob] for blob in each.versions if blob in holders} - {path}
-        whose = {name for name, one in read.items() if name != path and each.now in one.versions}
+        whose = makers.get(each.now, set()) - {path}
         if len(there) == 1 and (whose or (path, *there) in astray):
             found[path] = _read(tree, *there, replaced=bool(whose))
         elif not there and before.get(path) in whose:  # the other one was edited since

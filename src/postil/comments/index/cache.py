@@ -32,6 +32,8 @@ from postil.workspace.disk import open_regular
 T = TypeVar("T")
 LAYOUT = 10
 PAGE = 2000
+MOST_SORTED = 2000
+"""Comments that are sorted by file for a page of them."""
 FEW = 20_000
 """So many comments are looked up one by one; more of them are found by reading through the table."""
 # What is searched and sorted by is kept apart from what is long: reading through a million notes is then quick.
@@ -134,7 +136,7 @@ class Index:
     def stream(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Located]:
         """Yields the comments for which a condition holds, a page at a time: memory need not hold them all."""
         sentence = (
-            f"SELECT path, place, body FROM note JOIN body USING (seq) "  # noqa: S608 - as in rows
+            f"SELECT path, place, body FROM {choose_order(self, where, values)} JOIN body USING (seq) "  # noqa: S608 - as in rows
             f"WHERE ({where}) AND {SHOWN} AND (path, place) > (?, ?) ORDER BY path, place LIMIT {PAGE}"
         )
         after: tuple[str, int] = ("", -1)
@@ -339,6 +341,15 @@ class Index:
         return db
 
 
+def choose_order(index: Index, where: str, values: Sequence[object]) -> str:
+    """Returns the table to read comments from by file, a page at a time.
+
+    Where many fulfil the condition, in the order of the files: sorted anew, every page would take as long as all.
+    """
+    sentence = f"SELECT count(*) FROM (SELECT 1 FROM note WHERE {where} LIMIT {MOST_SORTED + 1})"  # noqa: S608 - as in rows
+    return "note INDEXED BY note_path" if index.select(sentence, values)[0][0] > MOST_SORTED else "note"
+
+
 def hold_bodies(rows: Iterable[T]) -> Iterator[T]:
     """Yields rows whose last column is a comment's body; the call in progress says what it holds of them."""
     size = 0
@@ -360,12 +371,6 @@ def _is_cut_off(path: str) -> bool:
         return is_short and not (os.path.exists(f"{path}-journal") and os.path.getsize(f"{path}-journal"))
     except OSError:
         return False
-
-
-def count_files(index: Index, where: str, values: Sequence[object] = ()) -> list[tuple[str, int]]:
-    """Returns the files whose code has comments for which a condition holds, in order, each with how many."""
-    sentence = f"SELECT now_path, count(*) FROM note WHERE ({where}) AND {SHOWN} GROUP BY now_path ORDER BY now_path"  # noqa: S608 - as in rows
-    return [(path, count) for path, count in index.select(sentence, values)]
 
 
 def search_replies(index: Index, pattern: Pattern) -> set[int]:

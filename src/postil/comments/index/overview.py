@@ -13,7 +13,8 @@ from functools import cached_property, partial
 from msgspec.structs import replace
 
 from postil.comments.anchoring.exchanged_files import find_exchanged
-from postil.comments.anchoring.moved_files import find_other_files, list_changed, list_files
+from postil.comments.anchoring.line_holders import LineHolders, list_changed
+from postil.comments.anchoring.moved_files import find_other_files, list_files
 from postil.comments.anchoring.reader import CommentReader
 from postil.comments.anchoring.swapped_files import Content, find_swapped
 from postil.comments.index.cache import IN_FILE, Index, Seen, find_held, find_holders_of
@@ -100,6 +101,7 @@ class Overview:
         held = lost_held = 0
         with_lost: dict[str, tuple[Seen, Collection[Located]]] = {}
         contents_now: dict[str, Content] = {}
+        holders = LineHolders(self.tree)
         at_once = min(max(AT_ONCE, len(changed) // 10), MOST_AT_ONCE)  # each is synced: many files, larger steps
         contents = self._contents(changed, known, {path for path, _ in astray})
         reads = read_many(self.reader, changed, {path: held for path, held in contents.items() if path not in again})
@@ -120,7 +122,7 @@ class Overview:
                 batch, held = [], 0
             if lost_held >= MOST_LOST:
                 self.index.replace(batch)
-                self._search_other_files(with_lost, lost, {})
+                self._search_other_files(with_lost, lost, {}, holders)
                 batch, held, with_lost, lost_held = [], 0, {}, 0
         self.index.replace(batch, gone)
         sure = {(path, there) for path, there in astray if EXCHANGED not in known.get(path, "")}
@@ -129,7 +131,7 @@ class Overview:
             stamp = f"{now[RelativePath(path)]}{EXCHANGED if other.exchanged or other.copied else SWAPPED}"
             seen = Seen(path, stamp, self.index.contents([path]).get(path, ""), None)
             with_lost[path] = seen, with_lost[path][1] if path in with_lost else ()
-        self._search_other_files(with_lost, lost, swapped)
+        self._search_other_files(with_lost, lost, swapped, holders)
         self._join_doubled(changed)
         if len(changed) > AT_ONCE:
             self.index.catch_up()  # the next search finds the texts ready
@@ -169,11 +171,15 @@ class Overview:
         return Seen(read.path, seen, read.content, read.notes, read.problem), read.orphans
 
     def _search_other_files(
-        self, with_lost: dict[str, tuple[Seen, Collection[Located]]], lost: _Later, swapped: Mapping[str, OtherFile]
+        self,
+        with_lost: dict[str, tuple[Seen, Collection[Located]]],
+        lost: _Later,
+        swapped: Mapping[str, OtherFile],
+        holders: LineHolders,
     ) -> None:
         """Look in other files for what some have lost, for all of them together."""
         orphans = [each for _, some in with_lost.values() for each in some if each.marker]
-        others = find_other_files(self.tree, orphans, self.reader.versions) if orphans else {}
+        others = find_other_files(self.tree, orphans, self.reader.versions, holders) if orphans else {}
         others |= {path: [other, *others.get(path, ())] for path, other in swapped.items()}
         again = [path for path, (seen, some) in with_lost.items() if some and seen.notes is None]
         apart = {read.path: read.notes for read in read_apart(self.reader, list_large(self.reader, again), {})}

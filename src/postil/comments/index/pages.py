@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import nsmallest
 from itertools import islice
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from postil.comments.index.cache import SHOWN, Index, hold_bodies
+from postil.comments.index.cache import SHOWN, Index, choose_order, hold_bodies
 from postil.comments.model import Located
 
 PLAIN_SIZE = 400
 """What a comment has beside its texts."""
+_counted: WeakKeyDictionary[Index, tuple[object, dict[tuple[object, ...], int]]] = WeakKeyDictionary()
 
 
 def read_page(
@@ -22,7 +24,7 @@ def read_page(
     No more than so many, and no more bytes than so many unless one comment alone has them.
     """
     sentence = (
-        f"SELECT path, place, body FROM note JOIN body USING (seq) "  # noqa: S608 - as in rows
+        f"SELECT path, place, body FROM {choose_order(index, where, values)} JOIN body USING (seq) "  # noqa: S608 - as in rows
         f"WHERE ({where}) AND {SHOWN} AND (path, place) > (?, ?) ORDER BY path, place LIMIT {most + 1}"
     )
     found: list[Located] = []
@@ -79,9 +81,32 @@ def read_first(
 
 def count_comments(index: Index, where: str, values: Sequence[object] = ()) -> int:
     """Returns for how many comments a condition holds."""
-    return index.select(f"SELECT count(*) FROM note WHERE ({where}) AND {SHOWN}", values)[0][0]  # noqa: S608 - as in rows
+    return _count(index, "count(*)", where, values)
 
 
 def count_holders(index: Index, where: str) -> int:
     """Returns how many files hold a comment for which a condition holds."""
-    return index.select(f"SELECT count(DISTINCT path) FROM note WHERE ({where}) AND {SHOWN}")[0][0]  # noqa: S608 - as in rows
+    return _count(index, "count(DISTINCT path)", where, ())
+
+
+def _count(index: Index, what: str, where: str, values: Sequence[object]) -> int:
+    """Returns a number; it is counted anew where the cache was written to since, by whatever process.
+
+    Whoever reads page after page would have all comments counted for each of them.
+    """
+    sentence = f"SELECT {what} FROM note WHERE ({where}) AND {SHOWN}"  # noqa: S608 - as in rows
+    with index.using() as db:
+        now = (db.execute("PRAGMA data_version").fetchone(), db.total_changes, id(db))
+    known = _counted.get(index, (None, {}))
+    if known[0] != now:
+        known = _counted[index] = now, {}
+    asked = (sentence, *values)
+    if asked not in known[1]:
+        known[1][asked] = index.select(sentence, values)[0][0]
+    return known[1][asked]
+
+
+def count_files(index: Index, where: str, values: Sequence[object] = ()) -> list[tuple[str, int]]:
+    """Returns the files whose code has comments for which a condition holds, in order, each with how many."""
+    sentence = f"SELECT now_path, count(*) FROM note WHERE ({where}) AND {SHOWN} GROUP BY now_path ORDER BY now_path"  # noqa: S608 - as in rows
+    return [(path, count) for path, count in index.select(sentence, values)]

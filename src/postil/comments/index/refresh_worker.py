@@ -7,11 +7,12 @@ no file.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import sys
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from postil.anchor.syntax.languages import parse_everything_here
+from postil.comments.anchoring.line_holders import LineHolders
 from postil.comments.anchoring.locate import PresentSource, locate_comments, place_by_number
 from postil.comments.anchoring.moved_files import find_other_files
 from postil.comments.anchoring.reader import CommentReader, list_versions
@@ -48,7 +50,7 @@ FIRST = 4
 MOST_WORKERS = 8
 PIECE = 50
 """So many files are read before their comments are located: git is asked for their old versions together."""
-COLLECTED = 25
+COLLECTED, LARGE_COLLECTED = 25, 5
 """Files after which a worker collects what it no longer needs."""
 LARGEST_PIECE = 1 * limits.MIB
 """Characters of sources that are read before."""
@@ -59,6 +61,8 @@ MOST_VERSIONS = 8 * limits.MIB
 LONGEST, MOST_LONGER, LARGEST = 2.0, 18.0, 384 * limits.MIB
 """Seconds of CPU and bytes of memory for a file that is large or has large versions; with very many comments more."""
 SECONDS_A_BYTE = 8e-6
+LONGEST_SEARCH = 15.0
+"""Seconds of CPU for looking which other files hold what one has lost: the first time, all that changed are read."""
 TOO_DEAR = "comparing it with the version it was written on takes too long"
 TOO_LARGE = f"a comment in it has more than {limits.COMMENT >> 20} MB beside its text"
 MOST_QUEUED = 20
@@ -243,24 +247,30 @@ def _make_read(each: _Held, located: list[Located], *, searched: bool = False) -
     return Read(each.sidecar.path, each.content, notes, lost, searched=searched, versions=versions)
 
 
-def _read_large(reader: CommentReader, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
-    """Yields large files, one after another, and looks in other files for what they have lost."""
-    for path in paths:
-        try:
-            each = _hold(reader, RelativePath(path), known.get(path, ""))
-        except Failure as fault:
-            yield Read(path, problem=str(fault.data.get("problem") or fault.message))
-            continue
-        if each is None:
-            yield Read(path, known[path], None)
-            continue
-        texts = reader.old_texts([(each.sidecar, each.now)])
-        located = locate_comments(each.sidecar, each.now, texts)
-        lost = [one for one in located if one.marker and one.place.state in ("orphaned", "review")]
-        others = find_other_files(reader.tree, lost, reader.versions, LARGEST_OTHER) if lost else {}
-        if elsewhere := others.get(path):
+def _read_large(reader: CommentReader, path: str, known: Mapping[str, str], changed: LineHolders) -> Read:
+    """Returns a large file, and looks in other files for what it has lost."""
+    seconds = _measure_time(reader.tree, path)
+    allow_time(seconds)
+    try:
+        each = _hold(reader, RelativePath(path), known.get(path, ""))
+    except Failure as fault:
+        return Read(path, problem=str(fault.data.get("problem") or fault.message))
+    if each is None:
+        return Read(path, known[path], None)
+    texts = reader.old_texts([(each.sidecar, each.now)])
+    located = locate_comments(each.sidecar, each.now, texts)
+    if lost := [one for one in located if one.marker and one.place.state in ("orphaned", "review")]:
+        allow_time(LONGEST_SEARCH)
+        elsewhere = find_other_files(reader.tree, lost, reader.versions, changed).get(path)
+        allow_time(seconds)
+        if elsewhere:
             located = locate_comments(each.sidecar, each.now, texts, elsewhere)
-        yield _make_read(each, located, searched=True)
+    return _make_read(each, located, searched=True)
+
+
+def _measure_time(tree: SourceTree, path: str) -> float:
+    """Returns the seconds of CPU that a file may take."""
+    return LONGEST + min(MOST_LONGER, SECONDS_A_BYTE * tree.size(path + SUFFIX))
 
 
 def list_large(reader: CommentReader, paths: Sequence[str]) -> list[str]:
@@ -327,12 +337,15 @@ def main() -> None:
         return
     limit_memory()
     parse_everything_here()
-    for path in job.paths:
-        allow_time(LONGEST + min(MOST_LONGER, SECONDS_A_BYTE * tree.size(path + SUFFIX)))
-        _answer((_read_plain if job.plain else _read_large)(reader, [path], job.known))
+    _collect_by_hand()
+    changed = LineHolders(tree, LARGEST_OTHER)  # read once for all files of this worker
+    for number, path in enumerate(job.paths, 1):
+        _answer([_read_plain(reader, path) if job.plain else _read_large(reader, path, job.known, changed)])
+        if number % LARGE_COLLECTED == 0:
+            gc.collect()
 
 
-def _answer(reads: Iterator[Read]) -> None:
+def _answer(reads: Iterable[Read]) -> None:
     for read in reads:
         write_answer(sys.stdout.buffer, read)
 
@@ -343,26 +356,26 @@ def read_and_collect(reader: CommentReader, paths: Sequence[str], known: Mapping
     What was compared refers to itself and stays in memory, a megabyte a file, until it is collected: that is done after
     some files, and not whenever Python thinks.
     """
-    import gc
-
-    gc.freeze()  # what is here now stays, and is not looked at again
-    gc.disable()
+    _collect_by_hand()
     for at in range(0, len(paths), COLLECTED):
         yield from read_files(reader, paths[at : at + COLLECTED], known, {})
         gc.collect()
 
 
-def _read_plain(reader: CommentReader, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
-    for path in paths:
-        try:
-            located = place_by_number(reader.store.read(RelativePath(path)), TOO_DEAR)
-            notes = [make_note(each) for each in located]
-        except Failure as fault:
-            yield Read(path, problem=str(fault.data.get("problem") or fault.message))
-        except TooLarge:
-            yield Read(path, problem=TOO_LARGE)
-        else:
-            yield Read(path, "", notes)
+def _collect_by_hand() -> None:
+    gc.freeze()  # what is here now stays, and is not looked at again
+    gc.disable()
+
+
+def _read_plain(reader: CommentReader, path: str) -> Read:
+    allow_time(_measure_time(reader.tree, path))
+    try:
+        located = place_by_number(reader.store.read(RelativePath(path)), TOO_DEAR)
+        return Read(path, "", [make_note(each) for each in located])
+    except Failure as fault:
+        return Read(path, problem=str(fault.data.get("problem") or fault.message))
+    except TooLarge:
+        return Read(path, problem=TOO_LARGE)
 
 
 def limit_memory() -> None:

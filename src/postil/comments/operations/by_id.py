@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct, to_builtins
@@ -209,6 +209,22 @@ class Settled(Answer, frozen=True):
         return f"✅ Comment is {self.status}\n\nComment ID: {self.commentId}\nFile: {self.filePath}"
 
 
+def _keep_first(found: Iterator[Located], limit: int) -> tuple[int, list[Located]]:
+    """Returns how many comments there are, and the first of them: no more are held."""
+    from heapq import nsmallest  # only here
+
+    total = 0
+
+    def count() -> Iterator[Located]:
+        nonlocal total
+        for each in found:
+            total += 1
+            yield each
+
+    first = nsmallest(limit, count(), key=_order)
+    return total, first
+
+
 class CommentsById:
     """Comments by their id, in any file."""
 
@@ -278,8 +294,7 @@ class CommentsById:
             names = encode(list(lines)).decode()
             inside = f"{where} AND (now_path {LISTED} OR path {LISTED} OR state = 'review')"
             there = overview.index.stream(inside, (*values, names, names))
-            located = [each for each in there if touches_changed(lines, each)]
-            total = len(located)
+            total, located = _keep_first((each for each in there if touches_changed(lines, each)), limit)
         else:
             total, located = self._read_first(where, values, limit)
         if (
@@ -297,8 +312,7 @@ class CommentsById:
 
     def _read_first(self, where: str, values: Sequence[object], limit: int) -> tuple[int, list[Located]]:
         """Returns how many comments there are, and as many as are shown of the first files."""
-        from postil.comments.index.cache import count_files  # SQLite, which the overview has loaded
-        from postil.comments.index.pages import read_first
+        from postil.comments.index.pages import count_files, read_first  # SQLite, which the overview has loaded
 
         index = self._context.overview.index
         total, first = 0, list[str]()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 
 from postil.comments.model import Damage
 from postil.comments.operations.answers import CommentNow, comment_now, show_line, warn_damaged
+from postil.comments.operations.by_id import LISTED
 from postil.comments.operations.validation import Where
 from postil.comments.search.filters import file_matches
 from postil.comments.show.since import Step
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 Revision: TypeAlias = Annotated[str, Meta(max_length=300, description="A commit, a branch or a tag")]
 FailOn: TypeAlias = Literal["none", "lost", "open"]
+MOST_REPORTED = 10_000
+"""Comments that a report holds: GitHub shows 5,000 of them, and refuses one of more than 25,000."""
 
 
 class Viewed(Answer, frozen=True, omit_defaults=True):
@@ -78,19 +82,24 @@ class Reported(Answer, frozen=True):
     format: Literal["text", "sarif", "codequality"] = "text"
     failOn: FailOn = "none"
     damaged: tuple[Damage, ...] = ()
+    total: int = 0
+    """How many there are in all; no more than MOST_REPORTED are reported."""
+    lost: int = 0
+    """How many of all have lost their code, perhaps."""
 
     @property
     def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
         """7 when comments could not be read, 6 when there are comments of the kind that is to fail."""
         if self.damaged:
             return 7
-        lost = any(each.state in ("orphaned", "review") for each in self.comments)
-        return 6 if (self.failOn == "open" and self.comments) or (self.failOn == "lost" and lost) else 0
+        return 6 if (self.failOn == "open" and self.comments) or (self.failOn == "lost" and self.lost) else 0
 
     def for_model(self) -> str:
         lines = [show_line(each) for each in self.comments] or [
             f"No open comments on what changed since {self.base[:12]}."
         ]
+        if self.total > len(self.comments):
+            lines.append(self._tell_rest())
         return "\n".join(lines) + warn_damaged(self.damaged)
 
     def for_person(self) -> str | bytes:
@@ -98,7 +107,15 @@ class Reported(Answer, frozen=True):
             return self.for_model()
         from postil.comments.show.ci_reports import make_code_quality, make_sarif  # only where CI reads it
 
-        return (make_sarif if self.format == "sarif" else make_code_quality)(self.comments)
+        rest = self._tell_rest() if self.total > len(self.comments) else ""
+        if self.format == "sarif":
+            return make_sarif(self.comments, rest)
+        if rest:
+            sys.stderr.write(f"{rest}\n")
+        return make_code_quality(self.comments)
+
+    def _tell_rest(self) -> str:
+        return f"… and {self.total - len(self.comments)} more, which are not reported: {self.total} in all"
 
 
 class ViewTools:
@@ -156,7 +173,8 @@ class ViewTools:
 
     def _list_likely(self, path: str) -> list[Located]:
         """Returns the comments of other files that a person has to place, and that belong here most likely."""
-        unsure = self._context.overview.where("state = 'review' AND path != ?", path)
+        named = "state = 'review' AND path != ? AND instr(body, ?)"  # in which its candidates are
+        unsure = self._context.overview.where(named, path, path.encode())
         return [each for each in unsure if any(option.path == path for option in each.place.candidates[:1])]
 
     @reads("comments_diff", title="What was said since", shell="comments diff", positional=("revision",))
@@ -198,11 +216,19 @@ class ViewTools:
         context = self._context
         commit = find_base(context.tree, base)
         changed = list_changed_lines(context.tree, commit)
-        found = [
-            comment_now(each) for each in context.overview.where("status = 'open'") if touches_changed(changed, each)
-        ]
+        context.overview.refresh()
+        names = encode(list(changed)).decode()
+        inside = f"status = 'open' AND (now_path {LISTED} OR path {LISTED} OR state = 'review')"
+        found: list[CommentNow] = []
+        total = lost = 0
+        for each in context.overview.index.stream(inside, (names, names)):
+            if touches_changed(changed, each):
+                total += 1
+                lost += each.place.state in ("orphaned", "review")
+                if total <= MOST_REPORTED:
+                    found.append(comment_now(each))
         found.sort(key=lambda each: (each.movedTo or each.filePath, each.line, each.id))
-        return Reported(commit, tuple(found), format, failOn, context.overview.damaged())
+        return Reported(commit, tuple(found), format, failOn, context.overview.damaged(), total, lost)
 
     @reads("comments_text", shell="comments text", positional=("path",), tool=False)
     def show_text(self, path: Annotated[str, Meta(description="A comment file")]) -> str:

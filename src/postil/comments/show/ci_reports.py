@@ -30,15 +30,18 @@ def judge_rule(each: CommentNow) -> tuple[str, Level]:
     return "comment", _LEVELS.get(each.tag or "", "note")
 
 
-def make_sarif(comments: Sequence[CommentNow]) -> bytes:
-    """Returns a SARIF log with one result a comment."""
+def make_sarif(comments: Sequence[CommentNow], rest: str = "") -> bytes:
+    """Returns a SARIF log with one result a comment; `rest` says what it does not hold."""
     rules = [{"id": f"postil/{rule}", "shortDescription": {"text": text}} for rule, text in _RULES.items()]
     driver = {"name": "Postil", "version": __version__, "rules": rules}
-    run = {
+    run: dict[str, Any] = {
         "tool": {"driver": driver},
         "columnKind": "utf16CodeUnits",
-        "results": [_make_result(each) for each in comments],
+        "results": [msgspec.Raw(msgspec.json.encode(_make_result(each))) for each in comments],
     }
+    if rest:
+        told = [{"level": "warning", "message": {"text": rest}}]
+        run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": told}]
     log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
     return msgspec.json.format(msgspec.json.encode(log), indent=2) + b"\n"
 

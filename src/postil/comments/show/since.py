@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -13,6 +13,9 @@ from postil.comments.model import Comment
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.storage.store import SUFFIX, Store, is_sidecar, is_text
+from postil.core import call
+from postil.workspace.digest import blob_id
+from postil.workspace.paths import RelativePath
 
 What: TypeAlias = Literal["said", "replied", "edited", "resolved", "reopened", "moved", "deleted"]
 
@@ -39,18 +42,30 @@ def list_since(store: Store, revision: str, wanted: Iterable[str] = ()) -> tuple
     """Returns the commit, what happened since, and the comment files that cannot be read. Raises NotFound."""
     tree = store.tree
     commit = require_revision(tree, revision)
+    there = list_sidecars_at(tree, commit.id)
+    same = {path for path in store.paths() if _is_same(store, path, there)}  # in which nothing was said since
     names = [
-        name for name in list_sidecars_at(tree, commit.id) if is_text(name) and is_sidecar(name.rsplit("/", 1)[-1])
+        name
+        for name in there
+        if is_text(name) and is_sidecar(name.rsplit("/", 1)[-1]) and name.removesuffix(SUFFIX) not in same
     ]
     damaged: list[str] = []
     large: set[str] = set()
     begins = len(commit.id) + 1
-    there = iterate_objects(tree.root, (f"{commit.id}:{name}" for name in names), left_out=large)
-    then = _hold(((name[begins:].removesuffix(SUFFIX), data) for name, data in there), damaged)
+    found = iterate_objects(tree.root, (f"{commit.id}:{name}" for name in names), left_out=large)
+    then = _hold(((name[begins:].removesuffix(SUFFIX), data) for name, data in found), damaged)
     damaged += sorted(name[begins:] for name in large)
-    now = _hold(((path, store.read_bytes(path)) for path in store.paths()), damaged)
+    now = _hold(((path, store.read_bytes(path)) for path in store.paths() if path not in same), damaged)
     steps = [step for step in _compare(then, now) if not wanted or step.filePath in set(wanted)]
     return commit.id, sorted(steps, key=lambda each: (each.filePath, each.line, each.commentId)), damaged
+
+
+def _is_same(store: Store, path: RelativePath, there: Mapping[str, str]) -> bool:
+    """Whether a comment file is, to the byte, what a revision holds."""
+    call.current().check()
+    blob = there.get(path + SUFFIX)
+    data = store.read_bytes(path) if blob else None
+    return data is not None and blob_id(data, store.tree.id_width) == blob
 
 
 def _hold(files: Iterable[tuple[str, bytes | None]], damaged: list[str]) -> Held:
