@@ -86,3 +86,45 @@ def test_former_names_are_those_of_git_and_files_of_the_same_name(comments: Comm
         "elsewhere/third.py": ["other/third.py"],
         "deep/old/second.py": ["old/second.py"],
     }
+
+
+HEADER = "".join(f"# The {step}th condition under which this may be copied.\n" for step in range(14))
+
+
+def test_what_proves_nothing_by_itself_goes_along_with_most_of_its_file(comments: Comments) -> None:
+    root = root_of(comments)
+    table = "".join(f"NAME_{step} = {step}\n" for step in range(14))
+    old = "# Copyright of somebody.\n# Licensed to everybody.\n\n" + table + FIRST
+    new = old.replace(" = ", ": Final = ")
+    write(root, "old/licensed.py", old)
+    identity = comments.add("old/licensed.py", 2, "Is this so?", "QUESTION").commentId
+    commit(root, "commented")
+    (root / "old/licensed.py").unlink()
+    write(root, "new/licensed.py", new)
+    commit(root, "renamed and edited")
+    place = comments.show(identity).comment
+    assert (place.movedTo, place.line, place.state) == ("new/licensed.py", 2, "moved")
+
+
+def test_a_file_whose_content_went_elsewhere_may_stay_and_lead_there(comments: Comments) -> None:
+    root = root_of(comments)
+    write(root, "old/licensed.py", HEADER + "\n\n" + FIRST)
+    identity = comments.add("old/licensed.py", 3, "Is this so?", "QUESTION").commentId
+    commit(root, "commented")
+    write(root, "old/licensed.py", "from new.licensed import *\n")
+    write(root, "new/licensed.py", HEADER + "\n\nimport os\n" + FIRST)
+    commit(root, "moved, and the old name kept")
+    place = comments.show(identity).comment
+    assert (place.movedTo, place.line, place.state) == ("new/licensed.py", 3, "moved")
+
+
+def test_of_a_file_that_kept_its_content_nothing_else_is_what_became_of_it(comments: Comments) -> None:
+    root = root_of(comments)
+    line = line_of(FIRST, "self.destination.refuse")
+    identity = comments.add("old/first.py", line, "Why?", "QUESTION").commentId
+    commit(root, "commented")
+    write(root, "old/first.py", FIRST.replace(SHARED, ""))
+    write(root, "new/first.py", FIRST.replace(SHARED, "").replace("first", "last"))
+    commit(root, "one method deleted, and a class like it")
+    place = comments.show(identity).comment
+    assert (place.state, place.movedTo or "") == ("orphaned", "")

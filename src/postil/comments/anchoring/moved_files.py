@@ -24,6 +24,7 @@ from postil.comments.storage.file_versions import FileVersions
 from postil.comments.storage.store import SUFFIX, skipped_folder
 from postil.core import limits
 from postil.workspace.git import git_lines, try_git
+from postil.workspace.paths import RelativePath
 
 MOST_FILES = 5
 MOST_COMMITS = 1000
@@ -40,6 +41,11 @@ NAMED = 0.5
 RENAMED = 0.4
 FEWEST = 4
 """The share of the lines of a file that is gone that another one must have got to be what became of it."""
+WHOLE = 0.5
+"""The share of them with which it is the same file under another name, and its code is looked for as if it had it."""
+REST = 0.2
+LARGEST_REST = 2048
+"""The share of its lines that a file keeps at most whose content went elsewhere, and the bytes that are left of it."""
 
 
 def find_other_files(
@@ -90,7 +96,10 @@ def find_other_files(
                 path,
                 read(path),
                 frozenset("".join(line.split()) for line in held.at(then[origin], path, origin)),
-                renamed=_is_successor(new, path, len(whole.get(origin, ())), named),
+                renamed=(successor := _is_successor(new, path, len(whole.get(origin, ())), named)),
+                sure=successor
+                and new[path] >= max(FEWEST, WHOLE * len(whole[origin]))
+                and held.is_from(then[origin], path, origin),
             )
             for path in best
         ]
@@ -131,9 +140,9 @@ def _is_successor(got: dict[str, int], path: str, lines: int, named: str) -> boo
 
 def _find_named(got: dict[str, int], origin: str) -> str:
     """Returns the one file that bears the name of a file that is gone and got about as many of its lines as any."""
-    same = _list_named(got, origin)
-    most = max(got.values(), default=0)
-    return same[0] if len(same) == 1 and got[same[0]] >= max(FEWEST, NAMED * most) else ""
+    enough = max(FEWEST, NAMED * max(got.values(), default=0))
+    same = [path for path in _list_named(got, origin) if got[path] >= enough]
+    return same[0] if len(same) == 1 else ""
 
 
 def _list_named(paths: Iterable[str], origin: str) -> list[str]:
@@ -152,10 +161,20 @@ def _list_unknown(tree: SourceTree, origins: Iterable[str], then: dict[str, str]
 def _read_gone(
     tree: SourceTree, blobs: dict[str, set[str]], versions: FileVersions, largest: int
 ) -> dict[str, list[str]]:
-    """Returns the files that are gone as their comments knew them, as far as that can be had."""
-    gone = {path: some for path, some in blobs.items() if not tree.stat(path)}
-    texts = versions.read((blob for some in gone.values() for blob in some), largest) if gone else {}
-    return {path: _pick(texts, some) for path, some in gone.items()}
+    """Returns the files that are gone as their comments knew them, as far as that can be had.
+
+    So are those of which next to nothing is left: their content went elsewhere, and a few lines lead there.
+    """
+    likely = {path: some for path, some in blobs.items() if not tree.stat(path) or tree.size(path) <= LARGEST_REST}
+    texts = versions.read((blob for some in likely.values() for blob in some), largest) if likely else {}
+    known = {path: _pick(texts, some) for path, some in likely.items()}
+    return {path: some for path, some in known.items() if not tree.stat(path) or _is_emptied(tree, path, some)}
+
+
+def _is_emptied(tree: SourceTree, path: str, texts: Sequence[str]) -> bool:
+    source = tree.source_or_none(RelativePath(path))
+    now = telling_lines(source.text) if source else frozenset[str]()
+    return any(len(now & (then := telling_lines(text))) <= REST * len(then) for text in texts)
 
 
 def _pick(texts: Mapping[str, str], blobs: Iterable[str]) -> list[str]:
@@ -196,6 +215,10 @@ class _Held:
         if not former or origin in former:
             return self._before.get((commit, path), frozenset())
         return next(iter(former.values()))
+
+    def is_from(self, commit: str, path: str, origin: str) -> bool:
+        """Returns whether a file was nothing else before than the origin of a comment."""
+        return list(self._former.get((commit, path), ())) == [origin]
 
 
 def _list_lines(orphan: Located) -> Iterable[str]:
