@@ -113,3 +113,27 @@ def test_a_row_that_came_alone_is_no_proof_though_its_function_has_the_same_name
     assert travelled(other).judge(3, 0, renamed=True) == ""
     came_along = "def gross(price, rate):\n    taxed = price * (1 + rate)\n    return taxed\n"
     assert travelled(came_along).judge(3, 0) == "moved"
+
+
+BUILDER = """class Builder:
+    def __init__(self, poetry, environment, output):
+        self._poetry = poetry
+        self._environment = environment
+        self._output = output
+"""
+
+
+def test_parameters_that_an_object_keeps_prove_little() -> None:
+    old = BUILDER + "\n    def build(self):\n        return self._poetry.build_everything(self._environment)\n"
+    other = BUILDER.replace("class Builder", "class EditableBuilder(Tool)") + "\n    def build(self):\n        pass\n"
+    pages = Page(Source(old, "a.py")), Page(Source("", "a.py")), Page(Source(other, "b.py"))
+    found = Travelled(*pages, lambda key: False)
+    assert found.judge(row_of(old, "self._environment = "), row_of(other, "self._environment = ")) != "moved"
+    assert found.judge(row_of(old, "def build"), row_of(other, "def build")) != "moved"
+
+
+def test_parameters_that_an_object_keeps_travel_with_its_class() -> None:
+    other = "import os\n\n\n" + BUILDER
+    pages = Page(Source(BUILDER, "a.py")), Page(Source("", "a.py")), Page(Source(other, "b.py"))
+    found = Travelled(*pages, lambda key: False)
+    assert found.judge(row_of(BUILDER, "self._output = "), row_of(other, "self._output = ")) == "moved"

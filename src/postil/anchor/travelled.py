@@ -2,7 +2,7 @@
 
 Code travelled when rows around it left its file, were not in the other file before, and stand there now around the
 place in question, in their order; or when the function around it has gone from the one file and is new in the other.
-Imports, decorators and comments stand in many files: they prove little.
+Imports, decorators, comments and parameters that an object keeps stand in many files: they prove little.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ _ANYWHERE = re.compile(
     r"""import|from|use\b|using|package|\#include|require|(?:const|var|let)\S*=require|'use strict'|"use strict"|"""
     r"""@|//|/\*|\*|\#|--|<!--|:\w+:|\"\"\"|\'\'\'|__\w+__="""
 )
+# What many objects begin with: the head of what makes one, and a parameter that it keeps under its own name.
+_KEPT = re.compile(r"(?:async)?(?:def__init__|constructor)\(.*|(?:self|this)(?:\.|->)[#_]?(?:m_)?(\w+)=_?\1;?")
 _WORDS = re.compile(r"\W+|_")
 
 Held = Callable[[str], bool]
@@ -46,13 +48,16 @@ class Travelled:
         is in or stands above.
         """
         own = self._weigh(row, row, at)
-        proof = sum(self._weigh(near, row, at) for near in self._around(row) if near != row) + own
+        others = [self._weigh(near, row, at) for near in self._around(row) if near != row]
+        proof = sum(others) + own
         if _ANYWHERE.match(self.old.keys[row]) and not renamed:
             if proof < _ENOUGH:
                 return ""
             return "moved" if self._goes_along(row, at) else "review"
-        together = proof > own  # a row that came alone is a row like it
-        if proof >= _ENOUGH or (proof >= _SYMBOL and together and (renamed or self._has_symbol(row, at))):
+        together = max(others, default=0.0)  # a row that came alone is a row like it
+        if proof >= _ENOUGH or (
+            proof >= _SYMBOL and ((renamed and together) or (together > _GENERIC and self._has_symbol(row, at)))
+        ):
             return "moved"
         return "review" if proof >= _SOME else ""
 
@@ -67,7 +72,7 @@ class Travelled:
             return 0.0
         if self._held(key) or (self._stayed is not None and self._stayed.forward[near] >= 0):
             return 0.0
-        if _ANYWHERE.match(key):
+        if _ANYWHERE.match(key) or _KEPT.fullmatch(key):
             return _GENERIC
         return 1.0 if self._times[key] == 1 and len(self.other.places[self.other.keys[place]]) == 1 else _COMMON
 
