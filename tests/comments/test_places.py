@@ -120,6 +120,13 @@ def test_a_bare_repository_is_said_to_be_one(tmp_path: Path) -> None:
         comments.relocate,
         lambda: comments.export("json"),
         comments.resources.read_all,
+        lambda: comments.file_comments("other.py"),
+        lambda: ViewTools(comments.context).view("other.py"),
+        lambda: ViewTools(comments.context).diff_comments("HEAD"),
+        lambda: ViewTools(comments.context).report("HEAD"),
+        lambda: comments.listed(revision="HEAD"),
+        lambda: comments.resources.read_file("other.py"),
+        comments.maintenance.check_files,
     ):
         with pytest.raises(NotFound, match="bare repository") as refused:
             ask()

@@ -111,6 +111,8 @@ class CommentsContext:
 
     def existing(self, given: str) -> RelativePath:
         """Returns a path that a caller names, if there is such a source or sidecar. Raises SourceNotFound."""
+        if self.tree.bare:
+            raise self.tree.without_files()
         path = self.tree.path(given)
         if not self.store.has(path) and not self.tree.stat(path):
             raise self.tree.not_found(path)

@@ -205,6 +205,15 @@ class SourceTree:
         return SourceNotFound(path, self.shown_root())
 
 
+def is_ignored(tree: SourceTree, path: str) -> bool:
+    """Whether git leaves out a file that is there."""
+    if not tree.git:
+        return False
+    from postil.workspace.git import try_git  # only for the first comment of a file
+
+    return try_git(tree.root, "ls-files", "--others", "--ignored", "--exclude-standard", "--", path).out != b""
+
+
 def is_too_large(text: str) -> bool:
     """Whether a text takes more memory than it may: one wide character makes all of them wide."""
     lines = text.count("\n")

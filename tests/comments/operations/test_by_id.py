@@ -7,6 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from postil.comments.model import Candidate
+from postil.comments.operations.answers import CommentNow
+from postil.comments.operations.by_id import Shown
 from postil.core.failure import Conflict, InvalidArguments, NotFound
 from tests.comments.sidecars import EXTENSION, SOURCE, as_javascript
 from tests.comments.workspaces import Comments, commit, root_of, sidecar, workspace, write
@@ -183,3 +186,17 @@ def test_places_that_are_hardly_likely_are_left_out_of_what_is_shown(comments: C
     assert not [each for each in shown.comment.candidates if each.confidence < 0.005]
     assert "(0.00)" not in shown.for_model()
     assert "left out" in shown.comment.reason
+
+
+def test_what_show_leaves_out_of_a_long_piece_of_code_is_said(tmp_path: Path) -> None:
+    code = "".join(f"value_{number} = compute({number})\n" for number in range(60))
+    comments = workspace(tmp_path, **{"a.py": code})
+    identity = comments.add("a.py", 1, "all of it", endLine=50).commentId
+    assert "  … and 30 more lines" in comments.show(identity).for_model()
+
+
+def test_candidates_of_several_lines_are_shown_on_one_line_each() -> None:
+    option = Candidate("b.py", 7, 0.5, "def one():\n    return 1\x1b[2J")
+    now = CommentNow("c_1", "a.py", 1, "why?", "Ann", "", "", "review", candidates=(option,))
+    rows = Shown(now).for_model().split("\n")
+    assert rows[rows.index("may be at:") + 1] == "  1. b.py:7 (0.50) def one(): …"

@@ -286,3 +286,12 @@ def test_a_comment_on_a_blank_line_is_told_what_that_means(tmp_path: Path) -> No
     assert f"`postil comments move {spaced.commentId} 'a b.py' 5`" in spaced.warning
     arguments = {"filePath": "a.py", "line": 3, "text": "x", "tag": "NOTE"}
     assert called(comments, "add_comment", arguments).warning == "", "the contract has no such words"
+
+
+def test_a_comment_that_git_ignores_is_said_to_stay_here(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": "one = 1\n", "build/b.py": "two = 2\n", ".gitignore": "build/\n"})
+    said = comments.add("build/b.py", 1, "first", "NOTE").warning
+    assert "git ignores build/b.py.comments" in said
+    assert "stays on this computer" in said
+    assert comments.add("build/b.py", 1, "second", "NOTE").warning == "", "it was said when the file was made"
+    assert comments.add("a.py", 1, "third", "NOTE").warning == ""

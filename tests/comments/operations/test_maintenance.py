@@ -13,7 +13,7 @@ import pytest
 from postil.comments.operations.maintenance import Checked
 from postil.comments.storage.erased import Erased
 from postil.core.failure import Failure
-from tests.comments.workspaces import Comments, commit, sidecar, tell_person, workspace, write
+from tests.comments.workspaces import Comments, commit, plain_workspace, sidecar, tell_person, workspace, write
 from tests.workspace.repositories import git
 
 SOURCE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
@@ -220,3 +220,20 @@ def test_the_doctor_says_which_grammars_a_repository_would_gain_by(
     found = comments.maintenance.doctor_grammars()
     assert (found.status, "ruby (1 files)" in found.seen) == ("warning", True)
     assert "postil[languages]" in found.fix
+
+
+def test_what_was_repaired_is_said_to_be_for_the_next_commit(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": "one = 1\n", "odd name.py": "one = 1\n"})
+    for name in ("a.py", "odd name.py"):
+        comments.add(name, 1, "why?", "NOTE")
+    commit(tmp_path, "commented")
+    for name in ("a.py", "odd name.py"):
+        write(tmp_path, f"{name}.comments", b"{")
+    assert "git add" not in comments.maintenance.check_files().for_model()
+    said = comments.maintenance.check_files(fix=True).for_model()
+    assert "To keep it, commit it: `git add -- a.py.comments 'odd name.py.comments'`" in said
+
+
+def test_without_git_nothing_is_said_of_a_commit(tmp_path: Path) -> None:
+    comments = plain_workspace(tmp_path, **{"a.py": "one = 1\n", "a.py.comments": "{"})
+    assert "git" not in comments.maintenance.check_files(fix=True).for_model()

@@ -16,6 +16,7 @@ from postil.comments.failures import CommentNotFound
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.storage import store
 from postil.comments.storage.store import is_sidecar
+from postil.core import call
 from postil.core.failure import Failure
 from postil.workspace.paths import RelativePath
 from tests.comments.sidecars import (
@@ -186,14 +187,14 @@ DAMAGED = {
 def test_a_damaged_sidecar_is_never_overwritten(comments: Comments, kind: str) -> None:
     write(root_of(comments), "a.py.comments", DAMAGED[kind])
     identity = "714694ea-d554-4e62-9b8f-2f2e5a3a1c11"
-    for call in (
+    for ask in (
         lambda: comments.add("a.py", 1, "x", "NOTE"),
         lambda: comments.edit("a.py", identity, "x"),
         lambda: comments.delete("a.py", identity),
         lambda: comments.move("a.py", "a.py", identity, 2),
     ):
         with pytest.raises(Failure) as caught:
-            call()
+            ask()
         assert caught.value.code == -32007
         assert caught.value.details()["commentFile"] == "a.py.comments"
         assert "comments check" in str(caught.value.details()["suggestion"])
@@ -245,3 +246,24 @@ def test_a_full_disk_leaves_the_old_file_whole(comments: Comments, monkeypatch: 
 )
 def test_backups_of_the_extension_are_no_sidecars(name: str, is_one: bool) -> None:
     assert is_sidecar(name) is is_one
+
+
+def test_outside_of_a_repository_some_folders_are_looked_in_the_nearest_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "MOST_FOLDERS", 4)
+    for name in ("near/a.py", "deep/1/2/3/b.py", "zz/c.py"):
+        write(tmp_path, name, "one = 1\n")
+        write(tmp_path, f"{name}.comments", '{"file": "x", "version": "2.1.0", "comments": []}')
+    said: list[str] = []
+
+    class Heard(call.Call):
+        def log(self, level: call.Level, data: object, logger: str = "") -> None:
+            said.append(str(data))
+
+    call.enter(Heard())
+    comments = Comments(str(tmp_path), cache_home=str(tmp_path.parent / "cache"))
+    assert list(comments.store.paths()) == ["near/a.py", "zz/c.py"]
+    assert list(comments.store.paths()) == ["near/a.py", "zz/c.py"]
+    (told,) = said
+    assert "comments were looked for in the first 4 alone. Run it in a folder further down" in told

@@ -219,9 +219,9 @@ def list_committed_blobs(tree: SourceTree, path: str, most: int = MOST_BLOBS) ->
     return list(dict.fromkeys(blob for blob in blobs if blob.strip("0")))
 
 
-def list_sidecars_at(tree: SourceTree, revision: str) -> dict[str, str]:
+def list_sidecars_at(root: str, revision: str) -> dict[str, str]:
     """Returns the sidecars that a revision holds, with their blob ids."""
-    out = run_git(tree.root, "ls-tree", "-r", "-z", "--full-tree", revision)
+    out = run_git(root, "ls-tree", "-r", "-z", "--full-tree", revision)
     rows = (row.partition("\t") for row in out.decode("utf-8", "surrogateescape").split("\0"))
     return {name: about.split(" ")[2] for about, _, name in rows if name.endswith(".comments")}
 

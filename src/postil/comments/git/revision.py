@@ -13,6 +13,7 @@ from postil.comments.failures import FileAccessDenied
 from postil.comments.git.blame import list_sidecars_at, require_revision
 from postil.comments.git.file_names import find_new_name, list_old_names
 from postil.comments.git.objects import read_objects
+from postil.comments.git.submodules import CommittedTree, find_past, list_pasts
 from postil.comments.model import Damage, Located
 from postil.comments.operations.answers import CommentNow, comment_now
 from postil.comments.search.filters import file_matches
@@ -47,35 +48,56 @@ class AtRevision(NamedTuple):
 def list_at(reader: CommentReader, revision: str, file: str) -> AtRevision:
     """Returns the comments of a revision in these files. Raises NotFound when there is no such revision."""
     commit = require_revision(reader.tree, revision)
+    root = reader.tree.root
+    pasts = list_pasts(root, commit.id)
     held = [
         name.removesuffix(SUFFIX)
-        for name in list_sidecars_at(reader.tree, commit.id)
+        for past in pasts
+        for name in map(past.outside, list_sidecars_at(past.root, past.commit))
         if is_sidecar(name.rsplit("/", 1)[-1])
         and is_text(name)
         and (not file or file_matches(file, name.removesuffix(SUFFIX)))
     ]
     present = [path for path in reader.store.paths() if not file or file_matches(file, path)]
-    root = reader.tree.root
     damaged: list[Damage] = []
     left = iter(range(MOST_FOLLOWED))
 
-    def find_name(path: str) -> str:
-        return find_new_name(root, path, commit.id) if next(left, None) is not None else ""
+    def find_name(past: CommittedTree, path: str) -> str:
+        found = find_new_name(past.root, past.inside(path), past.commit) if next(left, None) is not None else ""
+        return past.outside(found) if found else ""
 
-    listed = list(_read_at(reader, commit.id, held, None, find_name, damaged))
+    @cache
+    def list_names(past: CommittedTree) -> dict[str, str]:  # asked once, and only where a file was not there
+        return list_old_names(past.root, past.commit)
+
+    def find_old_name(past: CommittedTree, path: str) -> str:
+        found = list_names(past).get(past.inside(path), "")
+        return past.outside(found) if found else ""
+
+    listed = [
+        each for past in pasts for each in _read_at(reader, past, _of(past, pasts, held), None, find_name, damaged)
+    ]
     known = {each.id for each in listed}
-    names = cache(lambda: list_old_names(root, commit.id))  # asked once, and only where a file was not there
-    later = _read_at(reader, commit.id, present, reader.store, lambda path: names().get(path, ""), damaged)
+    later = (
+        each
+        for past in pasts
+        for each in _read_at(reader, past, _of(past, pasts, present), reader.store, find_old_name, damaged)
+    )
     made = [each for each in later if each.id not in known and each.state != "orphaned"]
     return AtRevision(commit.id, listed, made, [*{each.filePath: each for each in damaged}.values()])
 
 
+def _of(past: CommittedTree, pasts: Sequence[CommittedTree], paths: Sequence[str]) -> Sequence[str]:
+    """Returns those of some files that belong to a repository."""
+    return [path for path in paths if find_past(pasts, path) is past] if len(pasts) > 1 else paths
+
+
 def _read_at(
     reader: CommentReader,
-    commit: str,
+    past: CommittedTree,
     paths: Sequence[str],
     store: Store | None,
-    other_name: Callable[[str], str],
+    other_name: Callable[[CommittedTree, str], str],
     damaged: list[Damage],
 ) -> Iterator[CommentNow]:
     """Yields the comments of these files in the code of a commit; without a store, the sidecars are the commit's own.
@@ -84,48 +106,48 @@ def _read_at(
     """
     for first in range(0, len(paths), AT_ONCE):
         call.current().check()
-        call.current().progress(first, len(paths), f"reading {commit[:12]}")
-        for some, there, large in _read_together(reader.tree.root, commit, paths[first : first + AT_ONCE], store):
-            yield from _locate_some(reader, commit, some, there, large, store, other_name, damaged)
+        call.current().progress(first, len(paths), f"reading {past.commit[:12]}")
+        for some, there, large in _read_together(past, paths[first : first + AT_ONCE], store):
+            yield from _locate_some(reader, past, some, there, large, store, other_name, damaged)
 
 
 def _read_together(
-    root: str, commit: str, paths: Sequence[str], store: Store | None
+    past: CommittedTree, paths: Sequence[str], store: Store | None
 ) -> Iterator[tuple[Sequence[str], dict[str, bytes], set[str]]]:
     """Yields some of the files, what the commit holds of them, and what is too large: as many as are held at once."""
     large: set[str] = set()
     ends = ("",) if store else ("", SUFFIX)
-    names = (f"{commit}:{path}{end}" for path in paths for end in ends)
-    there = read_objects(root, names, most=TOGETHER if len(paths) > 1 else 2 * limits.GIT_OBJECT, left_out=large)
+    names = (f"{past.name(path)}{end}" for path in paths for end in ends)
+    there = read_objects(past.root, names, most=TOGETHER if len(paths) > 1 else 2 * limits.GIT_OBJECT, left_out=large)
     if large and len(paths) > 1:
         del there
         half = len(paths) // 2
-        yield from _read_together(root, commit, paths[:half], store)
-        yield from _read_together(root, commit, paths[half:], store)
+        yield from _read_together(past, paths[:half], store)
+        yield from _read_together(past, paths[half:], store)
     else:
         yield paths, there, large
 
 
 def _locate_some(
     reader: CommentReader,
-    commit: str,
+    past: CommittedTree,
     paths: Sequence[str],
     there: Mapping[str, bytes],
     large: Collection[str],
     store: Store | None,
-    other_name: Callable[[str], str],
+    other_name: Callable[[CommittedTree, str], str],
     damaged: list[Damage],
 ) -> Iterator[CommentNow]:
     for path in paths:
-        source, sidecar = f"{commit}:{path}", f"{commit}:{path}{SUFFIX}"
+        source, sidecar = past.name(path), past.name(path + SUFFIX)
         called, content = path, there.get(source)
-        if content is None and source not in large and (other := other_name(path)):
-            called, content = other, read_blob(reader.tree.root, f"{commit}:{other}")
+        if content is None and source not in large and (other := other_name(past, path)):
+            called, content = other, read_blob(past.root, past.name(other))
         try:
             data = store.read_bytes(RelativePath(path)) if store else there.get(sidecar)
             if sidecar in large:
                 raise Unreadable("it is too large")
-            apart = partial(_locate_apart, reader, path, commit, called, present=store is not None)
+            apart = partial(_locate_apart, reader, path, past, called, present=store is not None)
             located = apart() if _is_large(data, content) else _locate(reader, path, data, content, apart)
             for each in map(comment_now, located):
                 moved = called != path and content is not None
@@ -140,11 +162,15 @@ def _is_large(data: bytes | None, content: bytes | None) -> bool:
     return len(content or b"") > limits.HERE or len(data or b"") > limits.COMMENTS_HERE
 
 
-def _locate_apart(reader: CommentReader, path: str, commit: str, called: str, *, present: bool) -> list[Located]:
+def _locate_apart(
+    reader: CommentReader, path: str, past: CommittedTree, called: str, *, present: bool
+) -> list[Located]:
+    if past.folder:
+        raise Unreadable(f"it is large, and in the submodule {past.folder}: ask there")
     from postil.comments.git.past_worker import TakesTooLong, ask_past  # only for large files
 
     try:
-        return ask_past(reader.tree, "at", path, (commit, called, present), list[Located])
+        return ask_past(reader.tree, "at", path, (past.commit, called, present), list[Located])
     except TakesTooLong as fault:
         raise Unreadable(fault.message) from None
 

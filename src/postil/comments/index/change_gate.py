@@ -58,6 +58,8 @@ def folders_below(top: str) -> list[str]:
     """Returns a folder and all below it that may hold sources."""
     found: list[str] = []
     for folder, names, _ in os.walk(top):
+        if len(found) >= MOST_FOLDERS:
+            break  # no more are watched
         names[:] = [name for name in names if not skipped_folder(name)]
         found.append(folder)
     return found

@@ -38,6 +38,7 @@ from postil.core.answer import Answer
 from postil.core.failure import InvalidArguments
 from postil.core.group import MOST_OFFERED, completer
 from postil.core.operation import Spelling, reads, writes
+from postil.core.others.visible import on_one_line
 from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 
 
 LISTED = "IN (SELECT value FROM json_each(?))"
+MOST_LINES = 20
+"""Lines of code that are shown with a comment."""
 NO_NAMES: Mapping[str, str] = {}
 
 
@@ -155,13 +158,17 @@ class Shown(Answer, frozen=True, omit_defaults=True):
             )
         old = [*now_.oldAround] or (now_.oldText.split("\n") if now_.oldText else [])
         if old and now_.state != "exact" and not (self.code and now_.oldText == self.code):
-            lines += ["", "was:", *(f"  - {line}" for line in old[:20])]
+            lines += ["", "was:", *(f"  - {line}" for line in old[:MOST_LINES]), *_tell_more(len(old), "")]
         if self.code:
-            lines += ["", "now:", *(f"  + {line}" for line in self.code.split("\n")[:20])]
+            rows = self.code.split("\n")
+            how = f" (postil comments view {quote(now_.path)})" if call.current().person else ""
+            lines += ["", "now:", *(f"  + {line}" for line in rows[:MOST_LINES]), *_tell_more(len(rows), how)]
         if now_.candidates:
             lines += ["", "may be at:"]
         for rank, option in enumerate(now_.candidates, 1):
-            lines.append(f"  {rank}. {option.path}:{option.line} ({option.confidence:.2f}) {option.text.strip()[:100]}")
+            first, _, more = option.text.strip().partition("\n")
+            code = first[:100] + (" …" if more or len(first) > 100 else "")
+            lines.append(on_one_line(f"  {rank}. {option.path}:{option.line} ({option.confidence:.2f}) {code}"))
         for other in self.copies:
             command = (
                 f"postil comments copy {quote(now_.id)} {quote(other.path)} {other.line}"
@@ -178,6 +185,10 @@ class Shown(Answer, frozen=True, omit_defaults=True):
 def _order(each: Located) -> tuple[str, int, str]:
     """Returns what lists are in the order of."""
     return each.place.path, each.place.line, each.comment.created
+
+
+def _tell_more(count: int, how: str) -> list[str]:
+    return [f"  … and {count - MOST_LINES} more lines{how}"] if count > MOST_LINES else []
 
 
 def _is_changed(each: CommentNow) -> bool:

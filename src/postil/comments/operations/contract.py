@@ -56,7 +56,8 @@ from postil.comments.operations.validation import (
 from postil.comments.operations.written import Added, Deleted, Edited
 from postil.comments.sidecar.format import detect_tag
 from postil.comments.sidecar.template import new_params
-from postil.comments.storage.store import refuse_unlisted
+from postil.comments.source_tree import is_ignored
+from postil.comments.storage.store import SUFFIX, refuse_unlisted
 from postil.core import call
 from postil.core.failure import InvalidArguments, NotFound
 from postil.core.group import glance
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
     from postil.comments.sidecar.document import Sidecar
     from postil.comments.sidecar.json_edit import JsonObject
-    from postil.comments.source_tree import Source
+    from postil.comments.source_tree import Source, SourceTree
 
 QUICKLY_READ = 500
 EXPORTS = ("json", "markdown", "jsonl", "parquet", "csv", "html")
@@ -101,6 +102,12 @@ def _warn_of_blank(source: Source, added: Added, anchor: str) -> str:
     typed = f"`postil comments move {comment} {quote(source.path)} {nearest + 1}`"
     how = typed if call.current().person else f"move_comment to {source.path} {nearest + 1}"
     return f"{said}. The nearest code is line {nearest + 1}, `{source.lines[nearest].strip()[:80]}`: {how}"
+
+
+def _warn_of_ignored(tree: SourceTree, sidecar: str, anchor: str) -> str:
+    if anchor == BY_CONTRACT or not is_ignored(tree, sidecar):
+        return ""
+    return f"git ignores {sidecar}: the comment stays on this computer, no commit takes it along"
 
 
 class ContractTools:
@@ -166,7 +173,10 @@ class ContractTools:
             raise SourceNotParsed(source.path, describe_problem(problem), _advise_parsing(anchor))
         author = sign(author or ("" if asked.person else "ai"), self._context.person)
         repeated = original.id if original else ""
+        is_first = not self._store.has(source.path)
         added = self._add(source, symbol, line, text, author, tag or detect_tag(text), end, aiMeta, repeated)
+        if is_first and (said := _warn_of_ignored(self._tree, source.path + SUFFIX, anchor)):
+            return replace(added, warning=said)
         if problems:
             what = "a macro that is not understood, or a" if language in WITH_MACROS else "a"
             return replace(added, warning=f"The file has {what} syntax error: {describe_problem(problems[0])}")

@@ -70,6 +70,8 @@ class Checked(Answer, frozen=True):
     files: int
     erased: tuple[Erased, ...] = ()
     """Comments written here that another program took out."""
+    to_commit: tuple[str, ...] = ()
+    """The files that were changed, where git has to be told."""
 
     @property
     def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
@@ -89,6 +91,9 @@ class Checked(Answer, frozen=True):
         ]
         if len(self.erased) > MOST_NAMED:
             lines.append(f"… and {len(self.erased) - MOST_NAMED} more; {_restore('')} brings all back")
+        if self.to_commit:
+            named = " ".join(map(quote, self.to_commit)) if len(self.to_commit) <= MOST_NAMED else "'*.comments'"
+            lines.append(f"To keep it, commit it: `git add -- {named}`")
         return "\n".join(lines)
 
 
@@ -138,10 +143,14 @@ class MaintenanceTools:
     ) -> Checked:
         """Name the comment files that are damaged or that the extension would not take"""
         store = self._context.store
+        if self._context.tree.bare:
+            raise self._context.tree.without_files()
         faults = [*find_faults(store, fix=fix), *self._find_lies(fix=fix)]
         erased = [describe(each) for each in self._find_erased().values()]
         erased += [describe_reply(name, each) for name, each in find_erased_replies(store).items()]
-        return Checked(tuple(faults), sum(1 for _ in store.paths()), tuple(erased))
+        fixed = dict.fromkeys(each.shown for each in faults if each.fixed and not each.shown.startswith("("))
+        changed = tuple(fixed) if self._context.tree.git else ()
+        return Checked(tuple(faults), sum(1 for _ in store.paths()), tuple(erased), changed)
 
     def _find_erased(self) -> dict[str, Written]:
         return find_erased(self._context.store, self._context.overview.held)

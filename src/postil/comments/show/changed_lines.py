@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from postil.comments.git.blame import require_revision
+from postil.comments.git.submodules import has_submodules, list_submodules
 from postil.comments.model import Located
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.store import is_text
@@ -19,11 +19,6 @@ _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _ESCAPED = re.compile(rb"\\([0-3][0-7]{2}|.)")
 _ESCAPES = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 _NOTHING = "/dev/null"
-_EMPTY_TREE = (
-    "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-    "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
-)
-"""A tree without files, in repositories of SHA-1 and of SHA-256: every git knows it."""
 EVERY = range(1, 1 << 31)
 """The lines of a file that is new as a whole."""
 
@@ -55,7 +50,7 @@ def find_changed(tree: SourceTree, commit: str, path: str) -> Changed | None:
     """Returns what is new in one file since a commit, under the name that it had there; None if nothing is."""
     before = _find_old_name(tree.root, commit, path)
     found = _list_changed(tree.root, commit, (path, before) if before else (path,)).get(path)
-    return found or (list_changed_lines(tree, commit).get(path) if _has_submodules(tree) else None)
+    return found or (list_changed_lines(tree, commit).get(path) if has_submodules(tree.root) else None)
 
 
 def _find_old_name(root: str, commit: str, path: str) -> str:
@@ -74,33 +69,11 @@ def list_changed_lines(tree: SourceTree, commit: str) -> dict[str, Changed]:
     Those in submodules are compared with the commit of the submodule that the commit names.
     """
     found = _list_changed(tree.root, commit, ())
-    if _has_submodules(tree):
-        for folder, inside, old in _list_submodules(tree.root, commit):
-            found |= {f"{folder}/{path}": each for path, each in _list_changed(inside, old, ()).items()}
+    if has_submodules(tree.root):
+        for past in list_submodules(tree.root, commit):
+            there = _list_changed(past.root, past.commit, ())
+            found |= {past.outside(path): each for path, each in there.items()}
     return {path: each for path, each in found.items() if is_text(path)}
-
-
-def _has_submodules(tree: SourceTree) -> bool:
-    return os.path.lexists(os.path.join(tree.root, ".gitmodules"))
-
-
-def _list_submodules(root: str, commit: str) -> Iterator[tuple[str, str, str]]:
-    """Yields each submodule that is here, its folder and the commit it was at; a tree without files if it was not."""
-    then = dict(_parse_links(run_git(root, "ls-tree", "-r", "-z", "--full-tree", commit), at=2))
-    for folder, _ in _parse_links(run_git(root, "ls-files", "-s", "-z"), at=1):
-        inside = os.path.join(os.path.realpath(root), *folder.split("/"))
-        if os.path.realpath(inside) != inside or not os.path.lexists(os.path.join(inside, ".git")):
-            continue  # a link out of here, or never fetched
-        old = then.get(folder, "")
-        known = old and try_git(inside, "cat-file", "-e", f"{old}^{{commit}}").status == 0
-        yield folder, inside, old if known else _EMPTY_TREE[len(commit) > 40]
-
-
-def _parse_links(listed: bytes, at: int) -> Iterator[tuple[str, str]]:
-    for row in listed.split(b"\0"):
-        head, _, path = row.partition(b"\t")
-        if head.startswith(b"160000 "):
-            yield path.decode("utf-8", "surrogateescape"), head.split()[at].decode()
 
 
 def _list_changed(root: str, commit: str, files: Sequence[str]) -> dict[str, Changed]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from postil.comments.git.blame import list_sidecars_at, require_revision
 from postil.comments.git.objects import iterate_objects
+from postil.comments.git.submodules import CommittedTree, list_pasts
 from postil.comments.model import Comment
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
@@ -42,30 +43,44 @@ def list_since(store: Store, revision: str, wanted: Iterable[str] = ()) -> tuple
     """Returns the commit, what happened since, and the comment files that cannot be read. Raises NotFound."""
     tree = store.tree
     commit = require_revision(tree, revision)
-    there = list_sidecars_at(tree, commit.id)
+    pasts = list_pasts(tree.root, commit.id)
+    there: dict[str, tuple[CommittedTree, str]] = {}
+    for past in pasts:
+        for name, blob in list_sidecars_at(past.root, past.commit).items():
+            there[past.outside(name)] = past, blob
     same = {path for path in store.paths() if _is_same(store, path, there)}  # in which nothing was said since
-    names = [
-        name
-        for name in there
-        if is_text(name) and is_sidecar(name.rsplit("/", 1)[-1]) and name.removesuffix(SUFFIX) not in same
-    ]
     damaged: list[str] = []
-    large: set[str] = set()
-    begins = len(commit.id) + 1
-    found = iterate_objects(tree.root, (f"{commit.id}:{name}" for name in names), left_out=large)
-    then = _hold(((name[begins:].removesuffix(SUFFIX), data) for name, data in found), damaged)
-    damaged += sorted(name[begins:] for name in large)
+    then = _hold(_read_then(there, pasts, same, damaged), damaged)
     now = _hold(((path, store.read_bytes(path)) for path in store.paths() if path not in same), damaged)
     steps = [step for step in _compare(then, now) if not wanted or step.filePath in set(wanted)]
     return commit.id, sorted(steps, key=lambda each: (each.filePath, each.line, each.commentId)), damaged
 
 
-def _is_same(store: Store, path: RelativePath, there: Mapping[str, str]) -> bool:
+def _is_same(store: Store, path: RelativePath, there: Mapping[str, tuple[CommittedTree, str]]) -> bool:
     """Whether a comment file is, to the byte, what a revision holds."""
     call.current().check()
-    blob = there.get(path + SUFFIX)
+    _, blob = there.get(path + SUFFIX, (None, ""))
     data = store.read_bytes(path) if blob else None
-    return data is not None and blob_id(data, store.tree.id_width) == blob
+    return data is not None and blob_id(data, len(blob)) == blob
+
+
+def _read_then(
+    there: Mapping[str, tuple[CommittedTree, str]],
+    pasts: Iterable[CommittedTree],
+    same: Collection[str],
+    damaged: list[str],
+) -> Iterator[tuple[str, bytes]]:
+    """Yields the comment files of a revision that are others now; `damaged` gets those that are too large."""
+    for past in pasts:
+        held: dict[str, list[str]] = {}
+        for name, (where, blob) in there.items():
+            path = name.removesuffix(SUFFIX)
+            if where is past and is_text(name) and is_sidecar(name.rsplit("/", 1)[-1]) and path not in same:
+                held.setdefault(blob, []).append(path)
+        large: set[str] = set()
+        for blob, data in iterate_objects(past.root, held, left_out=large):
+            yield from ((path, data) for path in held[blob])
+        damaged += sorted(path + SUFFIX for blob in large for path in held[blob])
 
 
 def _hold(files: Iterable[tuple[str, bytes | None]], damaged: list[str]) -> Held:

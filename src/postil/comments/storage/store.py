@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -24,7 +26,7 @@ from postil.comments.source_tree import SourceTree
 from postil.comments.storage.group_commit import ClaimedAdd, PendingAdd, claim_pending
 from postil.comments.storage.last_written import LastWritten
 from postil.comments.storage.write_log import WriteLog
-from postil.core import limits
+from postil.core import call, limits
 from postil.core.failure import Failure
 from postil.workspace.failures import FileMissing, FileTooLarge, FileUnreadable, UnsafePath
 from postil.workspace.files import FileLock, atomic_write, read_file, remove_file
@@ -44,6 +46,8 @@ CHECKOUT = 1.0
 LARGEST_EMPTY = 700
 """Bytes of a sidecar in which there may be no comment; a larger one need not be looked at."""
 STILL_NEW = 5.0
+MOST_FOLDERS = 20_000
+"""Folders that are looked in where there is no repository."""
 MOST_MEETINGS = 20
 """How often a write begins anew because another program wrote the same file."""
 _BACKUP = re.compile(r"\.backup-\d{4}-\d\d-\d\dT[\d-]+Z\.comments$")
@@ -89,6 +93,7 @@ class Store:
         self._turns: dict[str, threading.Lock] = {}
         self._read_at = "", _NOTHING  # the file that is being changed, as it was before it was read
         self._last = LastWritten()
+        self._told = False
 
     def read(self, path: RelativePath) -> Sidecar:
         """Returns the sidecar of a source file; an empty one when there is none.
@@ -380,9 +385,17 @@ class Store:
         yield from (RelativePath(path) for path in sorted(self._walk("", regular=regular)))
 
     def _walk(self, folder: str, *, regular: bool = True) -> Iterator[str]:
-        stack = [folder]
+        """Yields them; outside of a repository, which may be all of a disk, of so many folders, the nearest first."""
+        stack = deque([folder])
+        left = sys.maxsize if self.tree.git else MOST_FOLDERS
         while stack:
-            inside = stack.pop()
+            if not left:
+                if not self._told:
+                    self._told = True
+                    _tell_bound()
+                return
+            left -= 1
+            inside = stack.popleft()
             try:
                 entries = os.scandir(os.path.join(self.tree.root, inside))
             except OSError:
@@ -397,6 +410,11 @@ class Store:
                             stack.append(path)
                     elif is_sidecar(entry.name) and entry.is_file(follow_symlinks=False) is regular:
                         yield path.removesuffix(SUFFIX)
+
+
+def _tell_bound() -> None:
+    said = f"comments were looked for in the first {MOST_FOLDERS} alone. Run it in a folder further down"
+    call.current().log("warning", f"This is no repository, and has very many folders: {said}")
 
 
 def _find_written(sidecar: Sidecar, left: list[_Change]) -> bool:

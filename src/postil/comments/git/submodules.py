@@ -1,0 +1,73 @@
+"""The submodules of a workspace: where each is, and the commit of it that a commit names. Reads git."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from postil.workspace.git import run_git, try_git
+
+_EMPTY_TREE = (
+    "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+)
+"""A tree without files, in repositories of SHA-1 and of SHA-256: every git knows it."""
+
+
+class CommittedTree(NamedTuple):
+    """A repository at a commit, or a tree without files: the workspace's own, or that of a submodule in a folder."""
+
+    folder: str
+    root: str
+    commit: str
+
+    def name(self, path: str) -> str:
+        """Returns what git calls a file of the workspace in it."""
+        return f"{self.commit}:{self.inside(path)}"
+
+    def inside(self, path: str) -> str:
+        """Returns the path in the repository of a file of the workspace."""
+        return path.removeprefix(f"{self.folder}/") if self.folder else path
+
+    def outside(self, inside: str) -> str:
+        """Returns the path in the workspace of a file of the repository."""
+        return f"{self.folder}/{inside}" if self.folder else inside
+
+
+def has_submodules(root: str) -> bool:
+    """Whether there may be some."""
+    return os.path.lexists(os.path.join(root, ".gitmodules"))
+
+
+def list_pasts(root: str, commit: str) -> list[CommittedTree]:
+    """Returns the workspace at a commit, and each submodule that is here at the commit named there."""
+    return [CommittedTree("", root, commit), *(list_submodules(root, commit) if has_submodules(root) else ())]
+
+
+def list_submodules(root: str, commit: str) -> Iterator[CommittedTree]:
+    """Yields each submodule that is here at the commit that a commit names; without files if it was not there."""
+    then = dict(_parse_links(run_git(root, "ls-tree", "-r", "-z", "--full-tree", commit), at=2))
+    for folder, _ in _parse_links(run_git(root, "ls-files", "-s", "-z"), at=1):
+        inside = os.path.join(os.path.realpath(root), *folder.split("/"))
+        if os.path.realpath(inside) != inside or not os.path.lexists(os.path.join(inside, ".git")):
+            continue  # a link out of here, or never fetched
+        old = then.get(folder, "")
+        known = old and try_git(inside, "cat-file", "-e", f"{old}^{{commit}}").status == 0
+        yield CommittedTree(folder, inside, old if known else _EMPTY_TREE[len(commit) > 40])
+
+
+def find_past(pasts: Sequence[CommittedTree], path: str) -> CommittedTree:
+    """Returns the repository that a file of the workspace belongs to."""
+    return max((each for each in pasts if not each.folder or path.startswith(f"{each.folder}/")), key=_depth)
+
+
+def _depth(each: CommittedTree) -> int:
+    return len(each.folder)
+
+
+def _parse_links(listed: bytes, at: int) -> Iterator[tuple[str, str]]:
+    for row in listed.split(b"\0"):
+        head, _, path = row.partition(b"\t")
+        if head.startswith(b"160000 "):
+            yield path.decode("utf-8", "surrogateescape"), head.split()[at].decode()

@@ -1,0 +1,52 @@
+"""Comments in submodules: what was said there is told of the commit that the workspace names for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from postil.comments.operations.by_id import ListedAt
+from postil.comments.operations.views import ViewTools
+from tests.comments.workspaces import Comments, commit, workspace, write
+from tests.workspace.repositories import git
+
+CODE = "".join(f"value_{number} = {number}\n" for number in range(1, 31))
+
+
+@pytest.fixture
+def comments(tmp_path: Path) -> Comments:
+    """A workspace with a submodule that has a comment, both committed."""
+    library = workspace(tmp_path / "library", **{"lib.py": CODE})
+    library.add("lib.py", 3, "of old", "NOTE")
+    commit(tmp_path / "library", "commented")
+    found = workspace(tmp_path / "work", **{"a.py": CODE})
+    address = (tmp_path / "library").as_uri()
+    git(tmp_path / "work", "-c", "protocol.file.allow=always", "submodule", "add", "-q", address, "sub")
+    for key, value in (("user.name", "A"), ("user.email", "a@example.org")):
+        git(tmp_path / "work" / "sub", "config", key, value)
+    commit(tmp_path / "work", "with a submodule")
+    return found
+
+
+def test_what_a_submodule_said_before_is_not_told_as_new(comments: Comments, tmp_path: Path) -> None:
+    views = ViewTools(comments.context)
+    assert views.diff_comments("HEAD").steps == ()
+    comments.add("sub/lib.py", 9, "new there", "NOTE")
+    (step,) = views.diff_comments("HEAD").steps
+    assert (step.what, step.filePath, step.line, step.text) == ("said", "sub/lib.py", 9, "new there")
+    assert [each.what for each in views.diff_comments("HEAD~1").steps] == ["said", "said"], "it was not there"
+
+
+def test_a_revision_has_the_comments_of_its_submodules(comments: Comments, tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    comments.add("sub/lib.py", 9, "new there", "NOTE")
+    write(root / "sub", "lib.py", "import os\n" + CODE)
+    commit(root / "sub", "in the submodule")
+    commit(root, "its new commit")
+    past = comments.listed(revision="HEAD~1")
+    assert [(each.filePath, each.line, each.text) for each in past.comments] == [("sub/lib.py", 3, "of old")]
+    assert isinstance(past, ListedAt)
+    assert [(each.filePath, each.line, each.text) for each in past.later] == [("sub/lib.py", 9, "new there")]
+    now = comments.listed(revision="HEAD")
+    assert [(each.line, each.text) for each in now.comments] == [(4, "of old"), (10, "new there")]
