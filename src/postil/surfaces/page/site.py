@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 from postil.core import limits
 from postil.core.call import LOCAL
@@ -257,13 +257,13 @@ class Site:
     ) -> None:
         if isinstance(made, Moved):
             if BY_SCRIPT in headers:
-                told = [(b"x-postil-address", made.address.encode("ascii", "replace"))]
+                told = [(b"x-postil-address", _write_address(made.address))]
                 if made.undo:
-                    told.append((b"x-postil-undo", made.undo.encode("ascii", "replace")))
+                    told.append((b"x-postil-undo", _write_address(made.undo)))
                 await _send(send, 200, made.says.encode(), b"text/plain; charset=utf-8", [*_private(), *told])
             else:
                 await self.sessions.say(session, made.says, made.undo)
-                await _send(send, 303, b"", b"text/plain", [*_private(), (b"location", made.address.encode("ascii"))])
+                await _send(send, 303, b"", b"text/plain", [*_private(), (b"location", _write_address(made.address))])
         elif isinstance(made, Sent):
             policy = (b"content-security-policy", PICTURE_POLICY)
             await _send(send, 200, made.content, made.kind.encode("ascii"), [policy, *_private(policy=False)])
@@ -368,6 +368,11 @@ class Site:
         self.streams.close()
         for _, watches in self._seen.values():
             watches.close()
+
+
+def _write_address(address: str) -> bytes:
+    """Returns an address as a header holds it: what a person typed in it ends no line."""
+    return quote(address, safe="/?&=#%:;,+~!$'()*@").encode("ascii")
 
 
 def _head(status: int) -> str:

@@ -39,7 +39,7 @@
   // An edit stays one of the text that the person began with, until they were told of another.
   const isTyped = (area) => area.value !== area.defaultValue;
   const holdsTyped = (node) => node.nodeType === 1 && all("textarea", node).some((area) => isTyped(area) && area.value.trim());
-  const isHeld = (form) => form.dataset.told === undefined && (all("textarea", form).some(isTyped) || form.contains(document.activeElement));
+  const isHeld = (form) => form.dataset.told === undefined && (all("textarea, input:not([type=hidden])", form).some(isTyped) || form.contains(document.activeElement));
   const morph = (from, to) => {
     if (from.nodeType !== 1) { if (from.data !== to.data) from.data = to.data; return; }
     if (from.dataset.held !== undefined) { if (isHeld(from.form)) return; delete from.form.dataset.told; }

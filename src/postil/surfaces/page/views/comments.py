@@ -287,7 +287,7 @@ async def undo(visit: Visit, id: str, version: str) -> Moved:
     """Take back what was just done to a comment, unless somebody else changed it since."""
     made = version.removeprefix(MADE_AT)
     since = Conflict("This comment was changed since: nothing was undone", advice="Look at it, and edit it by hand")
-    if made == version and await read_version(visit, id) != version:
+    if not made or (made == version and await read_version(visit, id) != version):
         raise since
     try:
         await visit.act("comments_undo", commentId=id, **({"madeAt": made} if made != version else {}))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
+import msgspec
 from msgspec import Struct
 
 from postil.core.failure import Failure
@@ -79,6 +82,40 @@ class Issue(Struct, frozen=True):
     conflicts: tuple[Differing, ...] = ()
     fields: dict[str, str] = {}
     criteria: tuple[Criterion, ...] = ()
+
+
+class Seen(Struct, frozen=True):
+    """What an edit began with: of texts what no other text has. What the person left as it was is not changed."""
+
+    title: str = ""
+    description: str = ""
+    due: str = ""
+    labels: tuple[str, ...] = ()
+
+
+def list_texts(issue: Issue) -> dict[str, str]:
+    """Returns the texts of an issue by the names of their fields, as a browser sends them back."""
+    description = (issue.description or "").replace("\r\n", "\n").replace("\r", "\n")
+    return {"title": issue.title, "description": description, "due": issue.due[:10]}
+
+
+def digest(text: str) -> str:
+    """Returns what no other text has."""
+    return sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16]
+
+
+def write_seen(issue: Issue) -> str:
+    """Returns what the form of an edit keeps of the issue as it is shown."""
+    texts = {name: digest(text) for name, text in list_texts(issue).items()}
+    return msgspec.json.encode(Seen(**texts, labels=issue.labels)).decode()
+
+
+def read_seen(kept: str) -> Seen:
+    """Returns what an edit began with; of a form that does not say it nothing, which is no issue."""
+    try:
+        return msgspec.json.decode(kept, type=Seen)
+    except (msgspec.DecodeError, RecursionError):
+        return Seen()
 
 
 async def show_issue(visit: Visit, id: str) -> Shown:
@@ -268,7 +305,7 @@ def _button(visit: Visit, issue: Issue, act: str, key: str) -> Html:
 
 
 def _description_field(issue: Issue) -> Html:
-    return tag("textarea", issue.description or "", name="description", rows=10)
+    return tag("textarea", "\n" + (issue.description or ""), name="description", rows=10)
 
 
 def _edit_form(visit: Visit, issue: Issue) -> Html:
@@ -278,6 +315,7 @@ def _edit_form(visit: Visit, issue: Issue) -> Html:
         tag(
             "form",
             visit.form_token(),
+            tag("input", type="hidden", name="seen", value=write_seen(issue), data_held=True),
             tag("label", tag("span", "Title"), tag("input", name="title", value=issue.title, required=True)),
             tag("label", tag("span", "Description"), _description_field(issue)),
             tag("label", tag("span", "Labels"), tag("input", name="labels", value=", ".join(issue.labels))),

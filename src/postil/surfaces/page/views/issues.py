@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from msgspec import Struct
 
-from postil.core.failure import Failure, NotAllowed, UnknownOperation
+from postil.core.failure import Conflict, Failure, NotAllowed, UnknownOperation
 from postil.surfaces.page.layout import empty
 from postil.surfaces.page.markup import Child, Html, tag
 from postil.surfaces.page.router import Route
 from postil.surfaces.page.views.issue_facts import Item, Listed, issue_link, places, show_facts
-from postil.surfaces.page.views.issue_page import Issue, show_issue, show_log
+from postil.surfaces.page.views.issue_page import (
+    Issue,
+    digest,
+    list_texts,
+    read_seen,
+    show_issue,
+    show_log,
+    write_seen,
+)
 from postil.surfaces.page.visit import Moved, Shown, Visit
 
 PAGE = 50
@@ -173,54 +181,65 @@ def _names(text: str) -> list[str]:
 async def comment(visit: Visit, id: str) -> Moved:
     """Comment on an issue."""
     await visit.act("git_mile_comment", id=id, body=visit.form.get("body", ""))
-    return Moved(f"/issues/{id}", "Said")
+    return Moved(f"/issues/{quote(id, safe='')}", "Said")
 
 
 async def close(visit: Visit, id: str) -> Moved:
     """Close an issue, or open it again."""
     reopens = visit.form.get("act") == "reopen"
     await visit.act("git_mile_close", id=id, reopen=reopens)
-    return Moved(f"/issues/{id}", "Open again" if reopens else "Closed")
+    return Moved(f"/issues/{quote(id, safe='')}", "Open again" if reopens else "Closed")
 
 
 async def claim(visit: Visit, id: str) -> Moved:
     """Take an issue, or give it back."""
     releases = visit.form.get("act") == "release"
     await visit.act("git_mile_claim", id=id, release=releases)
-    return Moved(f"/issues/{id}", "Released" if releases else "Claimed")
+    return Moved(f"/issues/{quote(id, safe='')}", "Released" if releases else "Claimed")
 
 
 async def check(visit: Visit, id: str) -> Moved:
     """Tick or clear a criterion."""
     await visit.act("git_mile_check", id=id, number=visit.form.get("number", ""), done=visit.form.get("done") == "1")
-    return Moved(f"/issues/{id}", "Ticked" if visit.form.get("done") == "1" else "Cleared")
+    return Moved(f"/issues/{quote(id, safe='')}", "Ticked" if visit.form.get("done") == "1" else "Cleared")
 
 
 async def edit(visit: Visit, id: str) -> Moved:
-    """Change what the form holds and the issue does not."""
+    """Change what the person changed in the form, unless somebody else changed that since they saw it."""
     before = await visit.call("git_mile_show", Issue, id=id, entity="issue", limit_comments=0)
-    form = visit.form
+    form, seen, now = visit.form, read_seen(visit.form.get("seen", "")), list_texts(before)
     changes = {
         name: form[name]
-        for name, old in (("title", before.title), ("description", before.description or ""), ("due", before.due[:10]))
-        if name in form and form[name].replace("\r\n", "\n") != old
+        for name, old in now.items()
+        if name in form and form[name] != old and digest(form[name]) != getattr(seen, name)
     }
+    others = [name for name in changes if digest(now[name]) != getattr(seen, name)]
+    had, typed = ", ".join(seen.labels), form.get("labels", ", ".join(seen.labels))
+    wanted = _names(typed) if typed != had else seen.labels
+    add = [name for name in wanted if name not in (*seen.labels, *before.labels)]
+    remove = [name for name in seen.labels if name not in wanted and name in before.labels]
+    if others:
+        # Sent again, it replaces what is told here, and nothing else that others changed.
+        labels = ", ".join([*(name for name in before.labels if name not in remove), *add])
+        visit.form = {**form, **now, **changes, "labels": labels, "seen": write_seen(before)}
+        told = "".join(f"Its {name} is now:\n{now[name]}\n" for name in others)
+        raise Conflict(
+            f"Somebody changed this issue meanwhile. {told}",
+            advice="What you typed is still here: save it again to replace that.",
+        )
     if "due" in changes and not changes["due"]:
         changes["due"] = "none"
     if changes:
         await visit.act("git_mile_update", id=id, **changes)
-    if "labels" in form:
-        wanted, had = _names(form["labels"]), set(before.labels)
-        add, remove = [name for name in wanted if name not in had], sorted(had - set(wanted))
-        if add or remove:
-            await visit.act("git_mile_label", id=id, add=add, remove=remove)
-    return Moved(f"/issues/{id}", "Saved")
+    if add or remove:
+        await visit.act("git_mile_label", id=id, add=add, remove=remove)
+    return Moved(f"/issues/{before.id}", "Saved")
 
 
 async def keep_shown(visit: Visit, id: str) -> Moved:
     """Decide for the values that are shown."""
     await visit.act("issue_resolve", id=id, strategy="ours")
-    return Moved(f"/issues/{id}", "Settled")
+    return Moved(f"/issues/{quote(id, safe='')}", "Settled")
 
 
 ROUTES = (
