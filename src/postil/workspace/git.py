@@ -19,7 +19,7 @@ from postil.core import limits
 from postil.core.failure import Failure
 from postil.workspace.disk import find_special, read_regular
 from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut, GitTooLarge, OddRepository
-from postil.workspace.hardening import GitMode, prepare, read_version
+from postil.workspace.hardening import GitMode, prepare, read_version, shares_new_files
 from postil.workspace.repository import Repository, locate
 from postil.workspace.spawn import LOOK_AFTER, TooMuchOutput, run
 
@@ -51,7 +51,9 @@ def find_object_folder(root: str) -> str | None:
     """
     common = check_repository(root)
     config = (read_regular(os.path.join(common, "config"), 2 * limits.CONFIG) or b"objectformat").lower()
-    return None if b"objectformat" in config or b"sharedrepository" in config else os.path.join(common, "objects")
+    if b"objectformat" in config or b"sharedrepository" in config or shares_new_files(root):
+        return None
+    return os.path.join(common, "objects")
 
 
 class GitResult(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ import msgspec
 
 from postil.core import limits
 from postil.core.failure import Failure, InvalidArguments
-from postil.workspace.disk import open_regular
+from postil.workspace.disk import open_regular, read_regular
 from postil.workspace.failures import GitMissing
 from postil.workspace.git_folder import AskUser, check_trusted, find_git_folder, find_served_folder
 from postil.workspace.repository import Repository, locate, locate_exactly
@@ -209,6 +209,45 @@ def _read_user_setting(program: str, path: str, key: str) -> list[str]:
     clean = _clean(network=False) | {"PATH": path, "GIT_DIR": _NOWHERE}
     status, out, _ = run([program, "-C", "/", "config", "-z", "--get-all", key], clean, b"", timeout=60)
     return out.decode("utf-8", "surrogateescape").split("\0")[:-1] if status == 0 else []
+
+
+def shares_new_files(root: str) -> bool:
+    """Returns whether the user's own settings say whom new files in repositories are for (`core.sharedRepository`)."""
+    where = locate(root)
+    program, path = _find_program(os.environ.get("PATH", os.defpath), "" if where is None else where.root)
+    return _asks_to_share(program, path, tuple(map(_note_file, _list_user_files(program))))
+
+
+def _list_user_files(program: str) -> list[str]:
+    """Returns where git looks for the settings of the user and the system."""
+    environ = os.environ
+    if "GIT_CONFIG_GLOBAL" in environ:
+        files = [environ["GIT_CONFIG_GLOBAL"]]
+    else:
+        home = environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+        files = [os.path.join(home, "git", "config"), os.path.expanduser("~/.gitconfig")]
+    if "GIT_CONFIG_SYSTEM" in environ:
+        return [*files, environ["GIT_CONFIG_SYSTEM"]]
+    # By how it was built: /etc, or beside its own folder.
+    beside = os.path.dirname(os.path.dirname(os.path.realpath(program)))
+    return [*files, "/etc/gitconfig", os.path.join(beside, "etc", "gitconfig")]
+
+
+def _note_file(path: str) -> tuple[str, int, int]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return path, 0, -1
+    return path, found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=8)
+def _asks_to_share(program: str, path: str, files: tuple[tuple[str, int, int], ...]) -> bool:
+    """Returns whether sharing is set. git is asked only where one of the files may say so, or name another one."""
+    texts = [read_regular(file, limits.CONFIG) for file, _, size in files if size >= 0]
+    if all(text is not None and not re.search(rb"(?i)sharedrepository|include", text) for text in texts):
+        return False
+    return bool(_read_user_setting(program, path, "core.sharedRepository"))
 
 
 def _check_push(where: Repository, start: list[str], rest: list[str], clean: dict[str, str], ask_user: AskUser) -> None:

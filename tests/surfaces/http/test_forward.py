@@ -117,6 +117,32 @@ async def test_an_answer_that_breaks_off_is_told_apart_from_none(
     assert (gone.value.sent, gone.value.started) == (sent, started)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"Content-Length: -1\r\n\r\n",
+        b"Content-Length: +9\r\n\r\n",
+        b"Content-Length: 1_0\r\n\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n-1\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n\r\n",
+    ],
+)
+async def test_of_less_than_nothing_nothing_is_read(said: bytes) -> None:
+    """To a reader less than nothing means everything: it would be held until the other end stops."""
+    client = Client()
+    with pytest.raises(PeerGone):
+        await ask(answering(b"HTTP/1.1 200 OK\r\n" + said, b"x" * 1_000_000), client)
+    assert len(client.body) == 0
+
+
+@pytest.mark.parametrize("status", [b"100", b"101", b"0", b"99", b"600", b"-10", b"2 0"])
+async def test_a_status_that_ends_no_request_is_no_answer(status: bytes) -> None:
+    client = Client()
+    with pytest.raises(PeerGone) as gone:
+        await ask(answering(b"HTTP/1.1 " + status + b" Odd\r\nContent-Length: 0\r\n\r\n"), client)
+    assert (client.status, gone.value.started) == (0, False)
+
+
 async def test_nobody_there_is_known_to_have_done_nothing() -> None:
     async def serves_still() -> bool:
         return True

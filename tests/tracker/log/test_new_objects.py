@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,42 @@ def test_where_the_settings_say_how_objects_are_written_git_writes_them(tmp_path
     oid = new.write("blob", b"some lines\n")
     assert not new.are_files
     assert git(tmp_path / "other", "cat-file", "blob", oid) == "some lines\n"
+
+
+@pytest.mark.parametrize("included", [False, True])
+def test_what_the_user_shares_with_a_group_the_group_can_read(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, included: bool
+):
+    """Set for all repositories, and after this one was made: its own config says nothing of it."""
+    here = find_repository(str(repository))
+    assert NewObjects(here).write("blob", b"before\n")
+    shares = "[core]\n\tsharedRepository = group\n"
+    if included:
+        (tmp_path / "more").write_text(shares)
+        shares = f"[include]\n\tpath = {tmp_path / 'more'}\n"
+    with (tmp_path / "gitconfig").open("a") as config:
+        config.write(shares)
+    before = os.umask(0o077)
+    try:
+        new = NewObjects(here)
+        oid = new.write("blob", b"some lines\n")
+    finally:
+        os.umask(before)
+    file = repository / ".git" / "objects" / oid[:2] / oid[2:]
+    assert not new.are_files
+    assert (file.stat().st_mode & 0o040, file.parent.stat().st_mode & 0o070) == (0o040, 0o070)
+
+
+def test_who_shares_nothing_starts_no_git_to_say_so(repository: Path, monkeypatch: pytest.MonkeyPatch):
+    here = find_repository(str(repository))
+
+    def start(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("postil.workspace.hardening.run", start)
+    new = NewObjects(here)
+    new.write("blob", b"some lines\n")
+    assert new.are_files
 
 
 def test_what_a_collection_deleted_before_it_ended_is_written_again(repository: Path):

@@ -151,6 +151,23 @@ def test_a_move_that_may_not_survive_a_power_cut_is_in_doubt_and_not_tried_again
     assert "untouched" not in failed.value.advice
 
 
+def test_half_a_line_of_the_reflog_is_taken_back(
+    here: Repository, repository: Path, commits: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    """A disk that is full takes as much as fits. The next line would stand behind it, and neither could be read."""
+    old, new = commits
+    log = repository / ".git/logs" / REF
+    noted, write = log.read_bytes(), os.write
+
+    def write_half(file: int, content: bytes) -> int:
+        return write(file, content[: len(content) // 2] if bytes(content).endswith(b"postil\n") else content)
+
+    monkeypatch.setattr(os, "write", write_half)
+    assert not move_file(here, REF, new, old, WHO, pass_check)
+    assert log.read_bytes() == noted
+    assert at(repository) == old
+
+
 def test_a_ref_whose_objects_are_not_on_the_disk_stays(here: Repository, repository: Path, commits: list[str]):
     old, new = commits
 

@@ -121,7 +121,17 @@ async def _wait_for_end(asked: Asked) -> None:
 async def _read_head(reader: asyncio.StreamReader) -> tuple[int, list[tuple[bytes, bytes]]]:
     first, *lines = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")
     pairs = (line.partition(b":") for line in lines if line)
-    return int(first.partition(b" ")[2][:3]), [(name.strip().lower(), value.strip()) for name, _, value in pairs]
+    status = _read_size(first.partition(b" ")[2][:3], 10)
+    if not 200 <= status < 600:  # nothing else ends a request
+        raise ValueError
+    return status, [(name.strip().lower(), value.strip()) for name, _, value in pairs]
+
+
+def _read_size(digits: bytes, base: int) -> int:
+    """Returns a number that is nothing but digits. Raises ValueError: of -1 bytes a reader would read without end."""
+    if not digits.isalnum():
+        raise ValueError
+    return int(digits, base)
 
 
 async def _hand_on(
@@ -133,11 +143,11 @@ async def _hand_on(
 ) -> None:
     """Hand the body on, piece by piece, until its end or until the client has gone."""
     if headers.get(b"transfer-encoding", b"").lower() == b"chunked":
-        while not left.done() and (size := int((await reader.readuntil(b"\n")).partition(b";")[0], 16)):
+        while not left.done() and (size := _read_size((await reader.readuntil(b"\n")).partition(b";")[0].strip(), 16)):
             await _copy(reader, size, asked, left)
             await reader.readexactly(2)
     elif status not in (204, 304):
-        await _copy(reader, int(headers.get(b"content-length", b"0")), asked, left)
+        await _copy(reader, _read_size(headers.get(b"content-length", b"0"), 10), asked, left)
     await asked.send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

@@ -78,7 +78,10 @@ def _note(repository: Repository, ref: str, move: bytes) -> bool:
     try:
         file = os.open(os.path.join(repository.common_dir, "logs", ref), os.O_WRONLY | os.O_APPEND | _SAFELY)
         try:
-            return os.write(file, line) == len(line)
+            written = os.write(file, line)
+            if written != len(line):  # the disk is full: half a line would swallow the next one
+                os.ftruncate(file, os.fstat(file).st_size - written)
+            return written == len(line)
         finally:
             os.close(file)
     except OSError:
