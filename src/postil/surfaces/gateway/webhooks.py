@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import hashlib
 import hmac
 import secrets
 import time
@@ -25,7 +26,7 @@ from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.wire.protocol import jsonrpc
 from postil.wire.transports.http.asked import Receive, Scope, Send, respond
-from postil.wire.transports.http.body import Budget, TooMany, read_body
+from postil.wire.transports.http.body import Budget, TooLarge, TooMany, read_body
 from postil.wire.transports.http.headers import Headers
 
 PATH = "/webhooks/gitlab"
@@ -33,6 +34,7 @@ LARGEST = limits.WEBHOOK
 SKEW = 300.0
 PER_MINUTE = 1200
 SIGNING = b"whsec_"
+LONGEST_NAME = 200
 EVENTS = {
     "Push Hook": "push",
     "Tag Push Hook": "push",
@@ -125,6 +127,10 @@ class WebhookReceiver:
             with self._bodies.hold(address, headers, LARGEST):
                 body = await read_body(receive, headers, LARGEST)
                 self._verifier.check_signature(headers, body)
+        except TooLarge as large:
+            refused = Refused(413, f"A delivery has at most {LARGEST >> 20} MiB", codes.INVALID_REQUEST)
+            refused.begun = large.begun
+            raise refused from None
         except TooMany:
             raise Unavailable("Too many deliveries at once: send it again", 5) from None
         except Refused:
@@ -164,7 +170,9 @@ def read_delivery(headers: Headers, body: bytes) -> Delivery:
     named = headers.get(b"x-gitlab-event", b"").strip(b" \t").decode("latin-1")[:100]
     project_id, project = _project(cast("dict[str, Any]", said))
     sent = headers.get(b"webhook-id") or headers.get(b"idempotency-key") or headers.get(b"x-gitlab-event-uuid") or b""
-    name = sent.strip(b" \t").decode("latin-1")[:200] or secrets.token_hex(16)
+    name = sent.strip(b" \t").decode("latin-1") or secrets.token_hex(16)
+    if len(name) > LONGEST_NAME:  # the beginning alone may be another delivery's
+        name = hashlib.sha256(name.encode()).hexdigest()
     return Delivery(name, EVENTS.get(named, named or "unknown"), project_id, project, time.time(), Raw(body))
 
 

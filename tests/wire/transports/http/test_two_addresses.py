@@ -54,6 +54,26 @@ def post(server: Running, address: str, message: object, who: str = "ann") -> in
     return server.ask("POST", address, body, Content_Type="application/json", Authorization=f"Bearer {who}").status
 
 
+def test_a_request_that_asks_to_change_nothing_changes_nothing(server: Running) -> None:
+    """Nor does a token that may only read, of a person whose session was opened with another."""
+    with stream(server) as (_, messages, address):
+        params: dict[str, Any] = {"protocolVersion": "2024-11-05", "capabilities": {}}
+        assert post(server, address, request("initialize", params, 1)) == 202
+        before = server.echo.count
+        body = json.dumps(request("tools/call", {"name": "count"}, 2)).encode()
+        headers = {"Content_Type": "application/json", "Authorization": "Bearer ann"}
+        assert server.ask("POST", address, body, X_MCP_Readonly="true", **headers).status == 404
+        assert post(server, address, request("ping", {}, 3)) == 202
+        assert [next(messages)["id"], next(messages)["id"]] == [1, 3]
+        assert server.echo.count == before
+
+
+def test_who_reads_nothing_is_told_to_by_the_bytes_as_well(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postil.wire.transports.http.two_addresses.MOST_BYTES", -1)
+    with stream(server) as (_, _, address):
+        assert post(server, address, request("ping", {}, 1)) == 503
+
+
 def test_answers_come_on_the_stream(server: Running) -> None:
     with stream(server) as (_, messages, address):
         params: dict[str, Any] = {"protocolVersion": "2024-11-05", "capabilities": {}}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
-from postil.core import codes
+from postil.core import codes, limits
 from postil.wire.protocol import jsonrpc
 from postil.wire.transports.http import sse
 from postil.wire.transports.http.asked import Refusal, refuse, respond
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 STREAM, MESSAGES = "/sse", "/messages"
 MOST_UNREAD = 1024
 """Answers that may wait for a client that does not read its stream."""
+MOST_BYTES = limits.ANSWERS_OF_ONE
+"""The same in bytes."""
 
 
 class OneStream:
@@ -75,10 +77,12 @@ class TwoAddresses:
         given = parse_qs(asked.query, max_num_fields=8).get("sessionId", [""])
         session, reply = self._open.get(given[0], (None, None))
         request_id = incoming.id if isinstance(incoming, jsonrpc.Request | jsonrpc.Invalid) else None
-        if session is None or reply is None or session.principal != asked.caller.principal:
+        is_whose = session is not None and session.principal == asked.caller.principal
+        # What this credential, or this request, may not see or change, its session may not either.
+        if session is None or reply is None or not is_whose or session.runner.server is not endpoint.server:
             gone = Refusal(404, codes.SESSION_NOT_FOUND, f"Session not found: open {STREAM} again")
             await refuse(asked, gone, request_id)
-        elif len(reply.messages) >= MOST_UNREAD:
+        elif len(reply.messages) >= MOST_UNREAD or sum(map(len, reply.messages)) > MOST_BYTES:
             await refuse(asked, Refusal(503, codes.SERVER_ERROR, "Read your stream first"), request_id)
         else:
             session.runner.take(incoming, OneStream(reply), asked.caller, asked.key)
