@@ -51,3 +51,12 @@ def test_they_are_in_order_and_inside_the_page() -> None:
 
 def test_an_empty_page_has_none() -> None:
     assert candidates(OLD, "").find(1, [], [], []) in ([], [0])
+
+
+def test_rows_of_a_name_are_found_however_often_its_letters_stand_there() -> None:
+    rare = candidates("alpha = 1\n", "beta = 1\nalpha = 2\nalphabet = 3\ngamma + alpha\n")
+    assert rare._find_named("alpha") == [1, 3]  # pyright: ignore[reportPrivateUsage]
+    often = candidates("a = 1\n", "banana = 1\na = banana\nmadam + 1\n(a)\n")
+    assert often._find_named("a") == [1, 3]  # pyright: ignore[reportPrivateUsage]
+    assert not often._find_named("nobody")  # pyright: ignore[reportPrivateUsage]
+    assert not often._find_named("")  # pyright: ignore[reportPrivateUsage]

@@ -33,6 +33,11 @@ def test_the_row_itself_is_alike_in_everything() -> None:
     assert (found["aligned"], found["taken"], found["distance"], found["indent"]) == (1.0, 0.0, 0.0, 0.0)
 
 
+def test_of_no_candidates_nothing_is_measured() -> None:
+    known = Counterparts(Page(Source(OLD, "a.py")), Page(Source("", "a.py")))
+    assert Evidence(known, Renames(known.old, known.new, known.aligned)).measure(2, [], [], [], []) == []
+
+
 @pytest.mark.parametrize("at", [1, 3, 7])
 def test_another_row_is_less_alike_and_known_to_be_taken(at: int) -> None:
     found = measure(OLD, 2, at)

@@ -186,6 +186,8 @@ from postil.anchor.counterparts import Counterparts
 from postil.anchor.model import Source
 from postil.anchor.page import Page
 from postil.anchor.renames import Renames
+from postil.anchor.syntax.languages import parse_everything_here
+parse_everything_here()  # a busy machine is no other order
 text = open(evidence.__file__, encoding="utf-8").read()
 old, new = Page(Source(text, "a.py")), Page(Source(text.replace("self", "me"), "a.py"))
 known = Counterparts(old, new)

@@ -1,7 +1,7 @@
 """New rows that an old row may be now: the few that are worth measuring. evidence.py measures, judge.py weighs."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from rapidfuzz import fuzz, process
@@ -9,6 +9,7 @@ from rapidfuzz.distance import Indel
 
 from postil.anchor.counterparts import Counterparts
 from postil.anchor.model import Ranked
+from postil.anchor.page import find_word
 from postil.anchor.renames import Renames
 
 _POOL = 3000  # rows that are searched for a similar one, the nearest to where the row is expected
@@ -28,6 +29,8 @@ class Candidates:
         self.renames = renames
         self._counterparts = counterparts
         self._words: dict[int, str] = {}
+        self._named: dict[str, list[int]] = {}
+        self._looked = 0  # places of names that were looked at
         self._pools: dict[tuple[str, int], list[int]] = {}
         self._homes: dict[int, tuple[dict[str, list[int]], dict[str, list[int]]]] = {}
 
@@ -51,7 +54,7 @@ class Candidates:
         found.update(self._in_pool(key, self._pool(expected)))
         found.update(self._adopted(row))
         name = self.old.name(row)
-        found.update(sorted(self._named.get(name, ()), key=lambda at: abs(at - expected))[:_NAMED])
+        found.update(sorted(self._find_named(name), key=lambda at: abs(at - expected))[:_NAMED])
         for _, parent in home[:_HOMES]:
             found.update(self._at_home(row, parent))
         found.update(self._in_region(row, expected))
@@ -146,9 +149,24 @@ class Candidates:
         start = max(0, min(expected - _POOL // 2, count - _POOL))
         return range(start, min(count, start + _POOL))
 
+    def _find_named(self, name: str) -> Sequence[int]:
+        """Returns the new rows of a name, those left out that are known to be other rows."""
+        if not name:
+            return ()
+        if self._looked <= len(self.new):
+            found = self._named.get(name)
+            if found is None:
+                self._looked += self.new.text.count(name)
+            if found is None and self._looked <= len(self.new):
+                rows, backward = find_word(self.new, name), self.aligned.backward
+                found = self._named[name] = [at for at in rows if backward[at] < 0 and self.new.name(at) == name]
+            if found is not None:
+                return found
+        return self._names.get(name, ())
+
     @cached_property
-    def _named(self) -> dict[str, list[int]]:
-        """The new rows of each name, those left out that are known to be other rows."""
+    def _names(self) -> dict[str, list[int]]:
+        """The same for every name: made when it takes no longer than to look for each."""
         found: dict[str, list[int]] = {}
         for at, row in enumerate(self.aligned.backward):
             if row < 0 and self.new.keys[at] and (name := self.new.name(at)):

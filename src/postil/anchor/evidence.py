@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, repeat
 from math import fsum, log1p
 
 from rapidfuzz import process
@@ -68,16 +68,18 @@ class Evidence:
     ) -> list[tuple[float, ...]]:
         """Returns for each candidate a number for each of MEASURES. What only the old row says is asked once.
 
-        `documented` is where the declaration may be that a row of a comment stands above. The facts of a candidate are
-        unpacked, and what takes a line is not called: this is the dearest loop of a search.
+        `documented` is where the declaration may be that a row of a comment stands above. Each number is measured of
+        all candidates at once, and what takes a line is not called: this is the dearest part of a search.
         """
+        if not rows:
+            return []
         old, new, forward, backward = self.old, self.new, self.aligned.forward, self.aligned.backward
-        mine, facts, weigh = self.facts.old[row], self.facts.new, self.facts.weights.__getitem__
+        mine, weigh = self.facts.old[row], self.facts.weights.__getitem__
         key, header, name, opening, kind = mine.key, mine.header, mine.name, mine.opening, mine.kind
         before, after, above, below = mine.before, mine.after, mine.above, mine.below
         up, frame = mine.parent, mine.frame
         body, statement, tokens, weight = mine.body, mine.statement, mine.tokens, mine.weight
-        body_size, statement_size, indent, remark = len(body), len(statement), mine.indent, mine.remark
+        indent, remark = mine.indent, mine.remark
         words = len(old.tokens(row))
         drift, local = self.aligned.drift(row), self._counterparts.trace_tokens(row, heads)
         first, votes = (drift.first, drift.votes) if drift else (-1, _NO_VOTES)
@@ -102,75 +104,88 @@ class Evidence:
         before_it, after_it = self._list_siblings(row)
         siblings = (before_it >= 0) + (after_it >= 0)
         owner, owned = self.symbol or mine.owner, bool((self.symbol or old.symbols) and new.symbols)
-        found: list[tuple[float, ...]] = []
-        for at in rows:
-            (
-                now, header_now, header_rows, name_now, opening_now, kind_now, indent_now, remark_now, twins,
-                before_now, after_now, above_now, below_now, up_now, previous, following, end, frame_now, owner_now,
-                body_now, statement_now, tokens_now, weight_now,
-            ) = facts[at]  # fmt: skip
-            rival = backward[at]
-            shared = fsum(map(weigh, tokens & tokens_now)) if weight and weight_now else 0.0
-            bodies, statements = body_size + len(body_now), statement_size + len(statement_now)
-            measured = (
-                _similar(key, now),
-                _similar(header, header_now),
-                2 * shared / (weight + weight_now) if shared else 0.0,
-                shared / min(weight, weight_now) if shared else 0.0,
-                1.0 if name == name_now else 0.0,
-                1.0 if opening == opening_now else 0.0,
-                _similar(before, before_now),
-                _similar(after, after_now),
-                1.0 if first == at else 0.0,
-                votes.get(at, 0) / words if votes else 0.0,
-                1.0 if low < at < high else 0.0,
-                log1p(abs(at - expected)),
-                2.0 * len(body & body_now) / bodies if bodies else 1.0,
-                size,
-                self._compare_parents(up, up_now),
-                (1.0 if up_now < 0 else 0.0) if up < 0 else homes.get(up_now, 0.0),
-                1.0 if rival >= 0 and rival != row else 0.0,
-                abs(indent - indent_now) / 4.0 if key and now else 9.0,
-                length,
+        asked = [self.facts.new[at] for at in rows]
+        (
+            keys, headers, header_rows, names, openings, kinds, indents, remarks, twins, befores, afters, aboves,
+            belows, ups, previous, following, ends, frames, owners, bodies, statements, words_now, weights,
+        ) = zip(*asked, strict=True)  # fmt: skip
+        count = len(rows)
+        shared = [
+            fsum(map(weigh, tokens & theirs)) if weight and heavy else 0.0
+            for theirs, heavy in zip(words_now, weights, strict=True)
+        ]
+        rivals = [backward[at] for at in rows]
+        columns: list[Sequence[float]] = [
+            [*map(_similar, repeat(key), keys)],
+            [*map(_similar, repeat(header), headers)],
+            [2 * some / (weight + heavy) if some else 0.0 for some, heavy in zip(shared, weights, strict=True)],
+            [some / min(weight, heavy) if some else 0.0 for some, heavy in zip(shared, weights, strict=True)],
+            [1.0 if now == name else 0.0 for now in names],
+            [1.0 if now == opening else 0.0 for now in openings],
+            [*map(_similar, repeat(before), befores)],
+            [*map(_similar, repeat(after), afters)],
+            [1.0 if at == first else 0.0 for at in rows],
+            [votes.get(at, 0) / words for at in rows] if votes else (0.0,) * count,
+            [1.0 if low < at < high else 0.0 for at in rows],
+            [log1p(abs(at - expected)) for at in rows],
+            [*map(_compare_sets, repeat(body), bodies)],
+            (size,) * count,
+            [self._compare_parents(up, now) for now in ups],
+            [1.0 if now < 0 else 0.0 for now in ups] if up < 0 else [homes.get(now, 0.0) for now in ups],
+            [1.0 if rival >= 0 and rival != row else 0.0 for rival in rivals],
+            [abs(indent - now) / 4.0 if key and text else 9.0 for now, text in zip(indents, keys, strict=True)],
+            (length,) * count,
+            [
                 (bisect_right(supporting, at + _BESIDE) - bisect_left(supporting, at - _BESIDE)) / supporters
-                if supporters
-                else 0.5,
-                (bisect_right(children, end) - bisect_right(children, at)) / brood if brood else 0.5,
-                (1.0 if frame == frame_now else 0.0)
-                if frame < 0 or frame_now < 0
-                else (1.0 if frame_now == at else 0.0)
-                if frame == row
-                else framed.get(frame_now, 0.0),
-                1.0 if local_first == at else 0.0,
-                local_votes.get(at, 0) / words if local_votes else 0.0,
-                (1.0 if kind == kind_now else 0.0) if kind and kind_now else -1.0,
-                (1.0 if owner == owner_now else 0.5 if owner[-1:] == owner_now[-1:] else 0.0) if owned else -1.0,
-                self._rival(row, at),
-                kept,
-                kept_near,
-                kept_frame,
-                self._compare_frames(frame, frame_now) if frame >= 0 and frame_now >= 0 else -1.0,
-                log1p(abs(at - middle)) if bounded else -1.0,
-                (1.0 if low_local < at < high_local else 0.0) if bounded else -1.0,
-                mine.header_rows,
-                header_rows,
-                renames.share_kept(row, at) if declares else -1.0,
-                renames.share_followed(row, at) if declares else -1.0,
-                mine.twins,
-                twins,
-                _similar(above, above_now),
-                _similar(below, below_now),
-                sort,
-                1.0 if remark == remark_now else 0.0,
-                1.0 if aligned == at else 0.0,
-                self._documents(at, documented) if declared >= 0 else -1.0,
-                ((before_it == previous >= 0) + (after_it == following >= 0)) / siblings if siblings else -1.0,
-                2.0 * len(statement & statement_now) / statements if statements else 1.0,
-                kept_own,
-                kept_parent,
-            )
-            found.append(measured)
-        return found
+                for at in rows
+            ]
+            if supporters
+            else (0.5,) * count,
+            [
+                (bisect_right(children, end) - bisect_right(children, at)) / brood
+                for at, end in zip(rows, ends, strict=True)
+            ]
+            if brood
+            else (0.5,) * count,
+            self._compare_functions(row, rows, frame, frames, framed),
+            [1.0 if at == local_first else 0.0 for at in rows],
+            [local_votes.get(at, 0) / words for at in rows] if local_votes else (0.0,) * count,
+            [(1.0 if now == kind else 0.0) if now else -1.0 for now in kinds] if kind else (-1.0,) * count,
+            [1.0 if owner == now else 0.5 if owner[-1:] == now[-1:] else 0.0 for now in owners]
+            if owned
+            else (-1.0,) * count,
+            [self._rival(row, at) for at in rows],
+            (kept,) * count,
+            (kept_near,) * count,
+            (kept_frame,) * count,
+            [self._compare_frames(frame, now) if now >= 0 else -1.0 for now in frames]
+            if frame >= 0
+            else (-1.0,) * count,
+            [log1p(abs(at - middle)) for at in rows] if bounded else (-1.0,) * count,
+            [1.0 if low_local < at < high_local else 0.0 for at in rows] if bounded else (-1.0,) * count,
+            (mine.header_rows,) * count,
+            header_rows,
+            [renames.share_kept(row, at) for at in rows] if declares else (-1.0,) * count,
+            [renames.share_followed(row, at) for at in rows] if declares else (-1.0,) * count,
+            (mine.twins,) * count,
+            twins,
+            [*map(_similar, repeat(above), aboves)],
+            [*map(_similar, repeat(below), belows)],
+            (sort,) * count,
+            [1.0 if now == remark else 0.0 for now in remarks],
+            [1.0 if at == aligned else 0.0 for at in rows],
+            [self._documents(at, documented) for at in rows] if declared >= 0 else (-1.0,) * count,
+            [
+                ((before_it == sooner >= 0) + (after_it == later >= 0)) / siblings
+                for sooner, later in zip(previous, following, strict=True)
+            ]
+            if siblings
+            else (-1.0,) * count,
+            [*map(_compare_sets, repeat(statement), statements)],
+            (kept_own,) * count,
+            (kept_parent,) * count,
+        ]
+        return list(zip(*columns, strict=True))
 
     def ask_words(self, row: int) -> list[float]:
         """Returns how much of an old row is left anywhere, and how often the name it declares is there for once before.
@@ -197,13 +212,21 @@ class Evidence:
         )
         return before, after
 
+    def _compare_functions(
+        self, row: int, rows: Sequence[int], frame: int, now: Sequence[int], framed: dict[int, float]
+    ) -> list[float]:
+        """Returns for each candidate how likely the function around it is the one around the old row."""
+        if frame < 0:
+            return [1.0 if each == frame else 0.0 for each in now]
+        if frame == row:
+            return [1.0 if each == at else 0.0 for each, at in zip(now, rows, strict=True)]
+        return [framed.get(each, 0.0) if each >= 0 else 0.0 for each in now]
+
     def _compare_frames(self, frame: int, now: int) -> float:
         """Returns how many of the words of two functions are common to both: a Dice of sets."""
         found = self._frames.get((frame, now))
         if found is None:
-            mine, theirs = self.facts.old.body(frame), self.facts.new.body(now)
-            total = len(mine) + len(theirs)
-            found = self._frames[frame, now] = 2.0 * len(mine & theirs) / total if total else 1.0
+            found = self._frames[frame, now] = _compare_sets(self.facts.old.body(frame), self.facts.new.body(now))
         return found
 
     def _compare_parents(self, up: int, now: int) -> float:
@@ -260,3 +283,9 @@ class Evidence:
         near = range(max(0, row - 6), min(len(keys), row + 7))
         telling = [forward[each] for each in near if each != row and len(keys[each]) > 2]
         return sorted(at for at in telling if at >= 0), len(telling)
+
+
+def _compare_sets(mine: frozenset[str], theirs: frozenset[str]) -> float:
+    """Returns how many of the words of both are common to both: a Dice of sets."""
+    total = len(mine) + len(theirs)
+    return 2.0 * len(mine & theirs) / total if total else 1.0

@@ -49,6 +49,9 @@ class Renames:
         mine = self.list_declared(self.old, row)
         if not mine:
             return -1.0
+        text = self.new.rows[at]
+        if not any(name in text for name in mine):
+            return 0.0  # sooner known than what it declares
         theirs = self.list_declared(self.new, at)
         return sum(name in theirs for name in mine) / len(mine)
 
@@ -58,8 +61,12 @@ class Renames:
         if not mine:
             return -1.0
         votes = self._ask_uses(mine[0], row)
-        total = votes[""]
-        return max((votes[name] for name in self.list_declared(self.new, at)), default=0) / total if total else -1.0
+        total, text = votes[""], self.new.rows[at]
+        if not total:
+            return -1.0
+        if not any(name in text for name in votes if name):
+            return 0.0
+        return max((votes[name] for name in self.list_declared(self.new, at)), default=0) / total
 
     def find_candidates(self, row: int, expected: int) -> list[int]:
         """Returns new rows that declare what the name of an old row is probably called now."""

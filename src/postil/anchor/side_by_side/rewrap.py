@@ -5,7 +5,7 @@ the words of a row and those around it are all there in one run, the row is wher
 be weighed.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain
 
@@ -13,7 +13,7 @@ from rapidfuzz.distance import LCSseq
 
 from postil.anchor.model import MOST_CELLS
 from postil.anchor.page import Page
-from postil.anchor.side_by_side.token_counts import split_rows
+from postil.anchor.side_by_side.token_counts import split_rows, split_words
 
 _LONGEST = 100_000  # characters of a row: a minified file is rewrapped too, a dump of data need not be
 _AROUND = 8  # words on each side that must be the same too
@@ -23,32 +23,47 @@ class Rewrap:
     """The words of two pages, aligned."""
 
     def __init__(self, old: Page, new: Page) -> None:
-        self._words = _split_words(old)
-        self._now = _split_words(new)
-        self._starts = [0, *accumulate(map(len, self._words))]
+        self._old, self._new = old, new
 
     def find_row(self, row: int) -> int:
         """Returns the new row of the first word of an old row, or -1 where the words around it are not the same."""
-        start, stop = self._starts[row], self._starts[row + 1]
-        if start == stop:
+        words = _list_words(self._old, row)
+        if not words:
             return -1
-        low, high = max(0, start - _AROUND), min(self._starts[-1], stop + _AROUND)
-        if f" {' '.join(self._list_words(low, high))} " not in self._line:
+        around = [*self._list_beside(row, -1), *words, *self._list_beside(row, 1)]
+        if f" {' '.join(around)} " not in self._line:
             return -1  # words that are nowhere in one run need no alignment
+        start, stop = self._starts[row], self._starts[row + 1]
+        low, high = max(0, start - _AROUND), min(self._starts[-1], stop + _AROUND)
         for first, last, shift in self._runs:
             if first <= low and high <= last:
                 return bisect_right(self._starts_now, start + shift) - 1
         return -1
 
-    def _list_words(self, low: int, high: int) -> list[str]:
-        first, last = bisect_right(self._starts, low) - 1, bisect_left(self._starts, high)
-        words = list(chain.from_iterable(self._words[first:last]))
-        return words[low - self._starts[first] : high - self._starts[first]]
+    def _list_beside(self, row: int, step: int) -> list[str]:
+        """Returns the words next to those of an old row, above (step -1) or below it, in their order."""
+        found: list[str] = []
+        while len(found) < _AROUND and 0 <= (row := row + step) < len(self._old):
+            words = _list_words(self._old, row)
+            found = [*words, *found] if step < 0 else [*found, *words]
+        return found[-_AROUND:] if step < 0 else found[:_AROUND]
 
     @cached_property
     def _line(self) -> str:
         """The new words in one row."""
-        return f" {' '.join(chain.from_iterable(self._now))} "
+        return f" {' '.join(split_words(_lower(self._new)))} "
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *accumulate(map(len, self._words))]
+
+    @cached_property
+    def _words(self) -> list[list[str]]:
+        return _split_rows(self._old)
+
+    @cached_property
+    def _now(self) -> list[list[str]]:
+        return _split_rows(self._new)
 
     @cached_property
     def _starts_now(self) -> list[int]:
@@ -60,16 +75,25 @@ class Rewrap:
         return _find_runs([*chain.from_iterable(self._words)], [*chain.from_iterable(self._now)])
 
 
+def _list_words(page: Page, row: int) -> list[str]:
+    return split_words(page.rows[row].lower()[:_LONGEST])
+
+
 @lru_cache(2)
-def _split_words(page: Page) -> list[list[str]]:
-    """Returns the words of every row, in small letters. The last ones are kept: the way back needs them, too."""
-    # Small letters of all at once where that keeps every row its own: some letters become two.
+def _lower(page: Page) -> str:
+    """Returns the text in small letters. The last ones are kept: the way back needs them, too."""
+    # Of all at once where that keeps every row its own: some letters become two.
     lowered = page.text.lower()
     if len(lowered) != len(page.text):
         lowered = "\n".join(text.lower() for text in page.rows)
     if len(lowered) > _LONGEST:
         lowered = "\n".join(row[:_LONGEST] for row in lowered.split("\n"))
-    return split_rows(lowered)[: len(page.rows)]
+    return lowered
+
+
+def _split_rows(page: Page) -> list[list[str]]:
+    """Returns the words of every row, in small letters."""
+    return split_rows(_lower(page))[: len(page.rows)]
 
 
 def _find_runs(a: list[str], b: list[str]) -> list[tuple[int, int, int]]:

@@ -15,13 +15,18 @@ class TokenCounts:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._found = Counter(_space(text).split() if text.isascii() else WORD.findall(text))
+        self._found = Counter(split_words(text))
 
     def count(self, token: str) -> int:
         found = self._found.get(token)
         if found is None:
             found = self._found[token] = 0 if WORD.match(token) else self._text.count(token)
         return found
+
+
+def split_words(text: str) -> list[str]:
+    """Returns the words of a text."""
+    return _space(text).split() if text.isascii() else WORD.findall(text)
 
 
 def split_rows(text: str) -> list[list[str]]:
