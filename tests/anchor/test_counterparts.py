@@ -38,3 +38,27 @@ def test_without_a_function_the_whole_file_bounds_a_row() -> None:
     known = Counterparts(*pages(OLD, OLD + "x\n"))
     assert known.bound_rows(3, []) == (0, 1 << 30)
     assert known.trace_tokens(3, []) == known.aligned.drift(3)
+
+
+def test_the_only_row_of_its_kind_is_known_under_the_row_it_was_under() -> None:
+    old = "def load(path):\n    lines = read_all(path)\n    return parse(lines)\n"
+    new = "def load(path, strict):\n    check(path)\n    lines = read_all(path)\n    return parse(lines, strict)\n"
+    known = Counterparts(*pages(old, new))
+    assert known.find_single(1, [(0.6, 0)]) == 2
+    assert known.find_single(1, [(0.4, 0), (0.3, 1)]) == -1, "what it is under is hardly there"
+    assert known.find_single(2, [(0.6, 0)]) == -1, "it was edited"
+    assert Counterparts(*pages("a()\npackage main\n", "b()\npackage main\n")).find_single(1, []) == -1
+    assert Counterparts(*pages(old, new), shift=3).find_single(1, [(0.6, 0)]) == -1
+
+
+def test_a_function_is_known_by_its_name_where_it_is_the_only_one() -> None:
+    old = Page(Source("class A:\n    def load(self, path):\n        pass\n", "a.py"))
+
+    def find(new: str, row: int) -> int:
+        return Counterparts(old, Page(Source(new, "a.py"))).find_namesake(row)
+
+    now = "import os\n\n\nclass A(B):\n    def load(self, path, strict=True):\n        pass\n"
+    assert (find(now, 0), find(now, 1), find(now, 2)) == (3, 4, -1)
+    assert find(now + "\n    def load(self):\n        pass\n", 1) == -1, "there are two"
+    assert find(now.replace("self, path, strict=True", "one_argument_that_has_a_long_name, another_one_too"), 1) == -1
+    assert find(now.replace("class A", "class C"), 1) == -1, "of another class"

@@ -84,6 +84,48 @@ def test_nothing_is_told_of_rows_that_were_not_weighed() -> None:
     assert fragment.describe(0) == []
 
 
+FUNCTION = ["def load(path):", "    lines = read_all(path)", "    first = lines[0]", "    return parse(first)"]
+
+
+def test_the_only_row_of_its_kind_is_where_it_was_under_the_same_row() -> None:
+    new = ["import os", FUNCTION[0], "    with_care()", FUNCTION[2], "    and_more()", "    return parse_all(lines)"]
+    asked = pair(FUNCTION, new)
+    assert asked.rank(2) == [(0.97, 3)]
+    assert asked.describe(2) == [], "it was not weighed"
+
+
+def test_the_only_row_of_its_kind_is_measured_where_it_is_under_another_row() -> None:
+    elsewhere = ["def other(name):", "    with_care(name)", FUNCTION[2], "    and_more()"]
+    assert len(pair(FUNCTION, [*elsewhere, "", *FUNCTION[:2], FUNCTION[3]]).rank(2)) > 1
+    outermost = pair(["a()", "package main", "b()"], ["c()", "package main", "d()"])
+    assert outermost.describe(1), "what stands at the outermost level may be of another file"
+
+
+def test_what_surely_led_to_an_enclosing_row_is_not_searched_for_on_the_way_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    there = pair(FUNCTION, [*FUNCTION[:1], "    rows = read_every(path)", *FUNCTION[2:]])
+    back = there._backwards  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(back, "_take_settled", {0: False, 1: False}.__getitem__)
+    monkeypatch.setattr(back, "_rank_row", {1: [(0.8, 1)]}.__getitem__)
+    monkeypatch.setitem(there._found, 0, [(0.93, 0)])  # pyright: ignore[reportPrivateUsage]
+    assert back.rank(1) == [(0.8, 1)]
+    assert back._recall(0) == [(0.93, 0)], "only the row itself was ranked"  # pyright: ignore[reportPrivateUsage]
+
+
+def test_a_function_that_others_are_in_is_where_the_only_one_of_its_name_is() -> None:
+    old = "def load(path):\n    first = read(path)\n    return parse(first)\n"
+    new = "import os\n\n\ndef load(path, strict=True):\n    first = read_now(path)\n    return parse_all(first)\n"
+    asked = Search(Page(Source(old, "a.py")), Page(Source(new, "a.py")))
+    asked.rank(1)
+    assert asked._recall(0) == [(0.93, 3)]  # pyright: ignore[reportPrivateUsage]
+    assert asked.rank(0)[0][1] == 3
+    assert len(asked.rank(0)) > 1, "asked for itself, it is weighed"
+    twice = Search(Page(Source(old, "a.py")), Page(Source(new + new, "a.py")))
+    twice.rank(1)
+    assert len(twice._recall(0)) > 1, "of two of its name"  # pyright: ignore[reportPrivateUsage]
+
+
 @pytest.mark.parametrize(
     ("said", "again", "now"), [(0.5, 0.8, 0.8), (0.5, 0.001, 0.001), (0.95, 0.1, 0.95), (0.01, 0.9, 0.01)]
 )

@@ -6,12 +6,13 @@ from rapidfuzz.distance import Indel
 
 from postil.anchor.model import Ranked
 from postil.anchor.page import Page
-from postil.anchor.side_by_side.alignment import Drift, align, trace_range
+from postil.anchor.side_by_side.alignment import Alignment, Drift, align, trace_range
 from postil.anchor.side_by_side.rewrap import Rewrap
 
 _TELLING = 5  # characters of a row of a fragment that says something; longer ones do
 _SHIFTED = 2  # rows by which neighbours may have come nearer or gone farther
 _MOST_PLACES = 40
+_LIKELY = 0.5
 
 
 class Counterparts:
@@ -20,12 +21,19 @@ class Counterparts:
     For a fragment of a file `shift` is how many rows of the file came before it, and `symbol` the path of its symbol.
     """
 
-    def __init__(self, old: Page, new: Page, shift: int | None = None, symbol: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        old: Page,
+        new: Page,
+        shift: int | None = None,
+        symbol: tuple[str, ...] = (),
+        aligned: Alignment | None = None,
+    ) -> None:
         self.old, self.new = old, new
         self.symbol = symbol
         self.shift = shift or 0
         self.partial = shift is not None
-        self.aligned = align(old, new)
+        self.aligned = aligned or align(old, new)
         self._locals: dict[int, dict[int, Drift]] = {}
         self._firm: dict[int, dict[int, int]] = {}
 
@@ -40,6 +48,28 @@ class Counterparts:
         if at < 0 or aligned not in (-1, at):  # where words and lines differ, nothing is settled
             return -1
         return at if self.aligned.documents_same(row, at) and self.aligned.is_at_home(row, at) else -1
+
+    def find_single(self, row: int, home: Ranked) -> int:
+        """Returns where a row is that is the only one of its kind in both pages, under the same row as before, or -1.
+
+        `home` is where its parent row may be. At the outermost level it may be of another file: `package main`.
+        """
+        at = self.aligned.find_single(row)
+        if at < 0 or self.partial:
+            return -1
+        up, over = self.old.parents[row], self.new.parents[at]
+        if up < 0 or over < 0:
+            return -1
+        same = self.aligned.forward[up] == over or any(chance >= _LIKELY and place == over for chance, place in home)
+        return at if same else -1
+
+    def find_namesake(self, row: int) -> int:
+        """Returns where a function or a type is that is the only one of its name in both pages, and alike; or -1."""
+        path = self.old.owners.get(row, ())
+        at = self.new.singles.get(path, -1)
+        if at < 0 or self.old.singles.get(path) != row or self.partial:
+            return -1
+        return at if Indel.normalized_similarity(self.old.keys[row], self.new.keys[at], score_cutoff=0.5) else -1
 
     def _find_fragment(self, row: int) -> int:
         """Returns where a row of a fragment is that stands among its neighbours: at its old place, or at one other.

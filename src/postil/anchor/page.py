@@ -7,6 +7,7 @@ from itertools import accumulate
 
 from postil.anchor.model import Source
 from postil.anchor.side_by_side.token_counts import TOKEN, TokenCounts
+from postil.anchor.syntax.definitions import TYPES
 from postil.anchor.syntax.kinds import RowNodes
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import Symbol, symbols
@@ -223,6 +224,16 @@ class Page:
         found: dict[int, tuple[str, ...]] = {}
         for symbol in self.symbols:
             found.update(dict.fromkeys(range(symbol.span.start - 1, symbol.span.last), symbol.path))
+        return found
+
+    @cached_property
+    def singles(self) -> "dict[tuple[str, ...], int]":
+        """The first rows of the functions and types by their paths; -1 where there are several of one path."""
+        found: dict[tuple[str, ...], int] = {}
+        for symbol in self.symbols:
+            if symbol.is_function or symbol.kind in TYPES:
+                path = symbol.path
+                found[path] = -1 if path in found else symbol.line - 1
         return found
 
     def kind(self, row: int) -> str:

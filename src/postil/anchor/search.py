@@ -15,11 +15,12 @@ from postil.anchor.model import MOST_CANDIDATES, SETTLED, Candidate, Ranked, Rel
 from postil.anchor.other_files import OtherFiles
 from postil.anchor.page import Page
 from postil.anchor.renames import Renames
-from postil.anchor.side_by_side.row_facts import RowFacts
 
 # A place less sure than this is looked at again: from it back to the old text, and where the rows beside it went.
 # Of a row that was copied it must be as sure then.
 _CERTAIN = 0.9
+_SINGLE = 0.97  # how likely the only row of its kind is its counterpart, under the same row as before
+_NAMESAKE = 0.93  # and the only function of its name
 _GONE_FRAGMENT = 0.03  # of a fragment there is no looking again, so it is gone sooner
 _BESIDE, _NEAR = 2, 7  # telling rows on each side that are asked where they went, and how far they may be
 _LOOSE, _FAR = 8, 20.0  # rows by which they may be farther away than they were; more than so many is told as so many
@@ -40,17 +41,20 @@ class Search:
         shift: int | None = None,
         symbol: tuple[str, ...] = (),
         elsewhere: OtherFiles | None = None,
-        facts: RowFacts | None = None,
+        there: "Search | None" = None,
     ) -> None:
         self.old, self.new = old, new
         self.shift = shift or 0
         self.elsewhere = elsewhere
-        self._counterparts = Counterparts(old, new, shift, symbol)
+        aligned = there._counterparts.aligned.turn() if there else None
+        self._counterparts = Counterparts(old, new, shift, symbol, aligned)
         renames = Renames(old, new, self._counterparts.aligned)
-        self._evidence = Evidence(self._counterparts, renames, facts)
+        self._there = there
+        self._evidence = Evidence(self._counterparts, renames, there._evidence.facts.turn() if there else None)
         self._worth = Candidates(self._counterparts, renames)
         self._bare = BareRows(self._counterparts.aligned, self._counterparts.expect, self.rank)
         self._found: dict[int, Ranked] = {}
+        self._enclosing: dict[int, Ranked] = {}  # of rows that others are under, where that needed no weighing
         self._told: dict[int, list[float]] = {}  # of rows that were weighed, what judge.rank told of their first
         self._others: dict[str, Search] = {}
 
@@ -65,10 +69,37 @@ class Search:
             declared = self.old.documented(row)
             if declared >= 0:
                 self.rank(declared)
-            for each in [*self.old.ancestors(row)[-_DEEPEST:], self.old.frames[row], row]:
-                if each >= 0 and each not in self._found and (each == row or not self._take_settled(each)):
-                    self._found[each] = self._rank_row(each)
+            for each in [*self.old.ancestors(row)[-_DEEPEST:], self.old.frames[row]]:
+                if each >= 0 and each != row:
+                    self._place(each)
+            if row not in self._found:  # a bracket and the row that it closes ask for each other
+                self._found[row] = self._rank_row(row)
         return self._found[row]
+
+    def _place(self, row: int) -> None:
+        """Find where a row is that others are under: where that is easily told, it is not weighed."""
+        if row in self._found or row in self._enclosing or self._take_settled(row):
+            return
+        origin = self._there._find_origin(row) if self._there else None
+        if origin:
+            self._enclosing[row] = [origin]
+        elif (at := self._counterparts.find_namesake(row)) >= 0:
+            self._enclosing[row] = [(_NAMESAKE, at)]
+        else:
+            self._found[row] = self._rank_row(row)
+
+    def _recall(self, row: int) -> Ranked:
+        """Returns where a row is that others are under, as far as it was asked."""
+        return self._found.get(row) or self._enclosing.get(row, [])
+
+    def _find_origin(self, at: int) -> tuple[float, int] | None:
+        """Returns the old row that was surely found at a new one, and how surely."""
+        claims = [
+            (ranked[0][0], row)
+            for row, ranked in [*self._enclosing.items(), *self._found.items()]
+            if ranked and ranked[0][1] == at
+        ]
+        return max(((chance, row) for chance, row in claims if chance >= _CERTAIN), default=None)
 
     def _take_settled(self, row: int) -> bool:
         """Returns whether the place of a row is beyond doubt. Then nothing else is looked at, not even the syntax."""
@@ -80,15 +111,17 @@ class Search:
     def _rank_row(self, row: int) -> Ranked:
         if is_bare(self.old.keys[row]):
             return self._bare.rank(row)
+        if (at := self._counterparts.find_single(row, self._recall(self.old.parents[row]))) >= 0:
+            return [(_SINGLE, at)]
         rows, measures = self._measure(row)
         ranked, self._told[row] = rank_measures(measures)
         return [(chance, rows[place]) for chance, place in ranked]
 
     def _measure(self, row: int) -> tuple[list[int], list[tuple[float, ...]]]:
         parent = self.old.parents[row]
-        home = self._found.get(parent, []) if parent >= 0 else [(1.0, -1)]
-        heads = self._found.get(self.old.frames[row], [])
-        documented = self._found.get(self.old.documented(row), [])
+        home = self._recall(parent) if parent >= 0 else [(1.0, -1)]
+        heads = self._recall(self.old.frames[row])
+        documented = self._recall(self.old.documented(row))
         rows = self._worth.find(row, home, heads, documented)
         if documented and documented[0][0] >= SURE:
             # A comment belongs to what it documents: where that is sure, the others are not looked at.
@@ -221,7 +254,7 @@ class Search:
     @cached_property
     def _backwards(self) -> "Search":
         """Where rows of the new page were in the old one."""
-        return Search(self.new, self.old, facts=self._evidence.facts.turn())
+        return Search(self.new, self.old, there=self)
 
     def _look_elsewhere(self, start: int, end: int) -> list[Candidate]:
         """Returns candidates in other files: as likely as the row is in its block there, and its block in that file."""
@@ -273,7 +306,7 @@ class Search:
         if now < 0 or now == self.new.frames[aligned]:
             return True
         head = self.old.frames[row]
-        return head < 0 or not any(at == now and chance >= SURE for chance, at in self._found.get(head, [])[:1])
+        return head < 0 or not any(at == now and chance >= SURE for chance, at in self._recall(head)[:1])
 
     def _documents_another(self, row: int, place: int) -> bool:
         """Returns whether a row of a comment would go to the comment of another declaration than its own.
@@ -287,7 +320,7 @@ class Search:
         before = self._counterparts.aligned.backward[now]
         if before not in (-1, declared) and len(self.old.places[self.old.keys[row]]) > 1:
             return True
-        return any(chance >= SURE and at != now for chance, at in self._found.get(declared, [])[:1])
+        return any(chance >= SURE and at != now for chance, at in self._recall(declared)[:1])
 
 
 def _cap(candidates: tuple[Candidate, ...], most: float) -> tuple[Candidate, ...]:

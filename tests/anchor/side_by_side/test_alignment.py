@@ -60,6 +60,23 @@ def test_a_settled_span_is_answered_as_the_search_would(
     assert found == Search(Page(Source(old, "a.py")), Page(Source(new, "a.py"))).relocate(spans)
 
 
+@given(rows=TEXTS, edits=EDITS)
+@settings(max_examples=60, deadline=None)
+def test_the_way_back_has_the_same_pairs(rows: list[str], edits: list[tuple[str, int, str]]) -> None:
+    old, new = Page(Source("\n".join(rows))), Page(Source("\n".join(edited(rows, edits))))
+    there = align(old, new)
+    back = there.turn()
+    assert (back.old, back.new) == (new, old)
+    assert [(at, row) for row, at in enumerate(back.forward) if at >= 0] == [
+        (row, at) for at, row in sorted((at, row) for row, at in enumerate(there.forward) if at >= 0)
+    ]
+    assert back.turn().forward == there.forward
+    assert [(at, row) for row, at in back.pins] == there.pins
+    for row in range(len(new)):
+        back.drift(row)  # the gaps between the pins are those of the way there
+        back.find_settled(row)
+
+
 def test_rows_beside_an_edit_need_no_search() -> None:
     rows = [f"step_{number}(value)" for number in range(20)]
     old = "\n".join(rows)

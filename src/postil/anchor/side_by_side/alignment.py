@@ -35,6 +35,16 @@ class Alignment:
         self._left: dict[tuple[int, int], bool] = {}
         self._align()
 
+    def turn(self) -> "Alignment":
+        """Returns the same pairs for the way back."""
+        turned = Alignment.__new__(Alignment)
+        turned.old, turned.new = self.new, self.old
+        turned.forward, turned.backward = self.backward, self.forward
+        turned.pins = [(at, row) for row, at in self.pins]
+        turned._pinned = [at for _, at in self.pins]
+        turned._drifts, turned._left = {}, {}
+        return turned
+
     def drift(self, row: int) -> "Drift | None":
         """Returns where the tokens of an old row went, within the gap between the nearest unique lines."""
         gap = bisect_right(self._pinned, row)
@@ -65,6 +75,10 @@ class Alignment:
             return at
         near = self.around(row)[above]
         return at if 0 <= near < len(self.old) and self.forward[near] - near == at - row else -1
+
+    def find_single(self, row: int) -> int:
+        """Returns the counterpart of a row that is the only one of its kind in both pages, and telling; else -1."""
+        return self.forward[row] if self._is_pin[row] and len(self.old.keys[row]) >= _RARE else -1
 
     def documents_same(self, row: int, at: int) -> bool:
         """Returns whether a row of a comment that stands there more than once is above the same declaration as it was.
