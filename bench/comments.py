@@ -31,6 +31,7 @@ from postil.comments.search import text_file
 from postil.comments.search.patterns import END, GAP, Pattern
 from postil.comments.search.regex import Meter, compile_linear, spans
 from postil.comments.sidecar.document import Sidecar
+from postil.core.startup import end_start
 from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
 
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
@@ -208,6 +209,7 @@ def followed() -> Iterator[Goal]:
     pairs = [(module(n, steps=73) + rest, module(n, edited=True, steps=73) + rest) for n in range(20)]
     asked = [[Span(line) for line in sorted(random.Random(n).sample(range(1, 589), 20))] for n in range(20)]
     relocate_all(*_versions(pairs[0]), asked[0])  # imports the engine
+    end_start()  # garbage is looked for as a server that has started does
     spent = [_spent(lambda n=n: relocate_all(*_versions(pairs[n]), asked[n]))[1] / 20 for n in range(1, 20)]
     what = "Comments: 20 comments on 588 lines of which ten functions changed, ms each (median; least)"
     yield Goal(what, "≤ 1", f"{median(spent) * 1e3:.2f}; {min(spent) * 1e3:.2f}", median(spent) <= 0.001)
