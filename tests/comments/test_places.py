@@ -50,7 +50,20 @@ def beside_a_bare_one(root: Path) -> Path:
     return root
 
 
-@pytest.mark.parametrize("make", [without_git, without_a_commit, shallow, beside_a_bare_one])
+def sparse(root: Path) -> Path:
+    """A clone that has only some of its folders here."""
+    origin = made(root.parent / "origin")
+    (origin / "far").mkdir()
+    (origin / "far" / "b.py").write_text(CODE)
+    Comments(str(origin), cache_home=str(root.parent / "cache"), author="Ann").add("far/b.py", 2, "far away", "NOTE")
+    git(origin, "add", "-A")
+    git(origin, "-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-qm", "far")
+    git(root.parent, "clone", "-q", "--sparse", str(origin), str(root))
+    assert not (root / "far").exists()
+    return root
+
+
+@pytest.mark.parametrize("make", [without_git, without_a_commit, shallow, beside_a_bare_one, sparse])
 def test_every_command_answers(tmp_path: Path, make: Callable[[Path], Path]) -> None:
     root = make(tmp_path / "work")
     (root / "a.py").write_text(CODE)
@@ -134,3 +147,14 @@ def test_a_bare_repository_is_said_to_be_one(tmp_path: Path) -> None:
     assert comments.contract.glance() == "no comments"
     for check in (comments.maintenance.doctor_cache, comments.maintenance.doctor_erased):
         assert check().status == "ok"
+
+
+def test_what_a_sparse_checkout_leaves_out_is_not_told_as_deleted(tmp_path: Path) -> None:
+    root = sparse(tmp_path / "work")
+    comments = Comments(str(root), cache_home=str(tmp_path / "cache"), author="Ann")
+    views = ViewTools(comments.context)
+    assert views.diff_comments("HEAD").steps == ()
+    assert [(each.what, each.text) for each in views.diff_comments("HEAD~1").steps] == [("said", "far away")]
+    assert views.report("HEAD~1").comments == ()
+    assert [each.text for each in comments.listed(revision="HEAD").comments] == ["far away"]
+    assert comments.maintenance.check_files().exit_status == 0

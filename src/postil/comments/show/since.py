@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -16,6 +18,7 @@ from postil.comments.sidecar.document import Sidecar
 from postil.comments.storage.store import SUFFIX, Store, is_sidecar, is_text
 from postil.core import call
 from postil.workspace.digest import blob_id
+from postil.workspace.git import run_git
 from postil.workspace.paths import RelativePath
 
 What: TypeAlias = Literal["said", "replied", "edited", "resolved", "reopened", "moved", "deleted"]
@@ -49,11 +52,24 @@ def list_since(store: Store, revision: str, wanted: Iterable[str] = ()) -> tuple
         for name, blob in list_sidecars_at(past.root, past.commit).items():
             there[past.outside(name)] = past, blob
     same = {path for path in store.paths() if _is_same(store, path, there)}  # in which nothing was said since
+    is_sparse = os.path.exists(os.path.join(tree.git_dir, "info", "sparse-checkout"))
+    skipped = _list_skipped(tree.root) if is_sparse else {}
+    same |= {name.removesuffix(SUFFIX) for name, blob in skipped.items() if there.get(name, (None, ""))[1] == blob}
+    away = {blob: name.removesuffix(SUFFIX) for name, blob in skipped.items()}
     damaged: list[str] = []
     then = _hold(_read_then(there, pasts, same, damaged), damaged)
-    now = _hold(((path, store.read_bytes(path)) for path in store.paths() if path not in same), damaged)
+    read = iterate_objects(tree.root, (blob for blob, path in away.items() if path not in same))
+    changed = ((path, store.read_bytes(path)) for path in store.paths() if path not in same)
+    now = _hold(chain(((away[blob], data) for blob, data in read), changed), damaged)
     steps = [step for step in _compare(then, now) if not wanted or step.filePath in set(wanted)]
     return commit.id, sorted(steps, key=lambda each: (each.filePath, each.line, each.commentId)), damaged
+
+
+def _list_skipped(root: str) -> dict[str, str]:
+    """Returns the comment files that a sparse checkout leaves out, with their blob ids in git's index."""
+    listed = run_git(root, "ls-files", "-s", "-t", "-z").decode("utf-8", "surrogateescape")
+    rows = (row.partition("\t") for row in listed.split("\0"))
+    return {name: about.split(" ")[2] for about, _, name in rows if about.startswith("S ") and name.endswith(SUFFIX)}
 
 
 def _is_same(store: Store, path: RelativePath, there: Mapping[str, tuple[CommittedTree, str]]) -> bool:
