@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.core.failure import StorageFailed
 from postil.tracker.log.append import move_ref
 from postil.tracker.log.new_objects import Author, NewObjects
 from postil.workspace.git import run_git
@@ -89,3 +90,19 @@ def test_what_a_collection_deleted_before_it_ended_is_written_again(repository: 
     (repository / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
     move_ref(here, "refs/postil/log/aaaaaaaaaaaaa", commit, None, author, new)
     assert run_git(str(repository), "rev-list", "--objects", commit).decode().count("\n") == 3
+
+
+def test_what_git_moved_and_cannot_be_synced_is_in_doubt(repository: Path, monkeypatch: pytest.MonkeyPatch):
+    """It is made: who repeats it with its key must not make it a second time."""
+    here = find_repository(str(repository))
+    new, author, ref = NewObjects(here), Author("Ann", "ann@example.org"), "refs/postil/log/aaaaaaaaaaaaa"
+    commit = new.write_commit(new.write_tree([]), None, author, b"postil 0 1 1\n")
+
+    def fail(_: NewObjects, __: str) -> None:
+        raise StorageFailed("log could not be synced")
+
+    monkeypatch.setattr(NewObjects, "sync_folders", fail)
+    with pytest.raises(StorageFailed) as failed:
+        move_ref(here, ref, commit, None, author, new)
+    assert failed.value.doubtful
+    assert git(repository, "rev-parse", ref).strip() == commit

@@ -166,8 +166,7 @@ def move_ref(repository: Repository, ref: str, oid: str, old: str | None, author
     wait_for_sync = new.begin_sync()
     if old and new.are_files and move_file(repository, ref, oid, old, sign(author), wait_for_sync):
         if new.outlive_collection():
-            new.begin_sync()()
-            new.sync_folders(ref)
+            _sync_moved(new, ref)
         return
     wait_for_sync()
     deadline = time.monotonic() + _STALE + 10
@@ -177,8 +176,7 @@ def move_ref(repository: Repository, ref: str, oid: str, old: str | None, author
         done = try_git(repository.root, "update-ref", *options, ref, oid, old or "0" * len(oid), env=who, mode=DURABLE)
         if done.status == 0:
             new.outlive_collection()
-            new.begin_sync()()
-            new.sync_folders(ref)
+            _sync_moved(new, ref)
             return
         said = done.err.decode("utf-8", "replace")
         if "nonexistent object" in said and new.restore():
@@ -192,6 +190,16 @@ def move_ref(repository: Repository, ref: str, oid: str, old: str | None, author
                     advice="If no git is running, delete the .lock file beside it and try again",
                 )
             time.sleep(0.05)
+
+
+def _sync_moved(new: NewObjects, ref: str) -> None:
+    """Sync what a ref names that has moved. Raises StorageFailed: made it is, so a repeat would make it twice."""
+    try:
+        new.begin_sync()()
+        new.sync_folders(ref)
+    except StorageFailed as unsure:
+        unsure.doubtful = True
+        raise
 
 
 def name_segment(position: int, count: int) -> str:
