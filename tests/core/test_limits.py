@@ -112,8 +112,14 @@ WRITERS = {
 }
 
 
-DOORS = ("self.read_bytes", "self._store.read_bytes", "store.read_bytes", "reader.store.read_bytes")
-"""The sidecars' own, which read through `workspace.files`."""
+DOORS = (
+    "self.read_bytes",
+    "self._store.read_bytes",
+    "store.read_bytes",
+    "reader.store.read_bytes",
+    "known.read_text",
+)
+"""The sidecars' own and the sources', which read through `workspace.files`."""
 
 
 def list_opens() -> Iterator[tuple[str, str, int]]:
