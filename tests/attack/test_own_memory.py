@@ -303,6 +303,23 @@ def test_a_first_reading_over_http_and_in_the_shell_takes_little(tmp_path: Path)
     assert peaks[1] - peaks[0] <= MOST_GROWTH
 
 
+@needs_proc
+def test_many_who_write_to_a_large_comment_file_take_little_more_than_one(tmp_path: Path) -> None:
+    """Replies that waited for each other were made together, and each noted megabytes: twenty took 205 MB more."""
+    root = write_large_sidecar(tmp_path, SIDECARS["two of megabytes"])
+    with ask_over_http(tmp_path, root) as (server, ask):
+        for tool, count in (("add_comment", 20), ("comments_reply", 8)):
+            about = {"filePath": "a.txt", "line": 1} if tool == "add_comment" else {"commentId": "c_0000001"}
+            params = {"name": tool, "arguments": {**about, "text": "x"}}
+            assert ask("0", "tools/call", params)
+            before = read_peak(server.pid)
+            with ThreadPoolExecutor(count) as clients:
+                asked = [clients.submit(ask, str(number), "tools/call", params) for number in range(count)]
+                assert all(each.result() for each in asked)
+            assert read_peak(server.pid) - before <= MOST_GROWTH, tool
+    assert (root / "a.txt.comments").read_text().count('"text": "x"') == 21 + 9
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems bound a process's memory otherwise, or not")
 def test_a_worker_gets_no_more_memory_than_its_limit() -> None:
     program = (
