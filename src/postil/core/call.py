@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -188,7 +188,23 @@ def enter(call: Call) -> None:
     _current.set(call)
 
 
-_holder: ContextVar[Callable[[int, bool], None] | None] = ContextVar("postil_holder", default=None)
+class Holder(Protocol):
+    """Who hears what a call holds."""
+
+    def hold(self, size: int, grows: bool) -> None:
+        """Hear that it is about to hold something."""
+        ...
+
+    def keep(self, name: object, value: object, size: int) -> None:
+        """Take something of the disk that took long to make, for the case that the call begins again."""
+        ...
+
+    def recall(self, name: object) -> object | None:
+        """Returns what was kept under a name, once."""
+        ...
+
+
+_holder: ContextVar[Holder | None] = ContextVar("postil_holder", default=None)
 
 
 def hold(size: int, *, grows: bool = False) -> None:
@@ -198,9 +214,22 @@ def hold(size: int, *, grows: bool = False) -> None:
     """
     holder = _holder.get()
     if holder is not None:
-        holder(size, grows)
+        holder.hold(size, grows)
 
 
-def hold_by(holder: Callable[[int, bool], None]) -> None:
+def keep(name: object, value: object, size: int) -> None:
+    """Let something outlive that the call begins again: it took long, and lies on the disk with so many bytes."""
+    holder = _holder.get()
+    if holder is not None:
+        holder.keep(name, value, size)
+
+
+def recall(name: object) -> object | None:
+    """Returns what was kept under a name before the call began again, once."""
+    holder = _holder.get()
+    return holder.recall(name) if holder is not None else None
+
+
+def hold_by(holder: Holder) -> None:
     """Let somebody hear what the call holds, for the rest of the present context."""
     _holder.set(holder)

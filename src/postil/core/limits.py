@@ -27,6 +27,8 @@ ANSWERS_OF_ONE: Final = 32 * MIB
 """The same, of one caller."""
 AT_WORK: Final = 16 * MIB
 """Large files, outputs of git and comments that calls which read are made of at once; others wait for their turn."""
+ON_DISK: Final = 256 * MIB
+"""Outputs of git that calls keep on the disk while they wait for room; others have git say it again."""
 LARGE: Final = 256 * KIB
 """What is large: smaller things are held without asking for room."""
 WEBHOOK: Final = 2 * MIB
@@ -62,6 +64,10 @@ CONFIG: Final = 1 * MIB
 """A config file of a repository."""
 REFS: Final = 1 * MIB
 """The file of packed refs, as it is read here: in a larger one git seeks."""
+PACKED_REFS: Final = 512 * MIB
+"""The same file, as it is looked through for logs before git is asked; a larger one is refused."""
+LOGS: Final = 10_000
+"""Logs of a tracker that a repository may name: git holds every ref that it lists."""
 LOG_SEGMENT: Final = 8 * MIB
 """A segment of a tracker's log, as we write it."""
 LOG_OBJECT: Final = 12 * MIB

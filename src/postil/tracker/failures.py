@@ -8,6 +8,7 @@ TrackerFailure
 │   ├── DependencyCycle      exit 2   the link would close a circle
 │   └── ClaimLost            exit 6   someone else holds it
 └── ServerError      -32001  exit 1   an internal failure, in one line
+    └── TooManyLogs          exit 7   a clone names more logs than a tracker has writers
 
 Where a failure is sent as a JSON-RPC error, its data also holds the tool content of the contract.
 """
@@ -18,6 +19,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from postil.core import call, limits
 from postil.core.codes import INVALID_PARAMS, INVALID_REQUEST, TRACKER_FAILED
 from postil.core.failure import Conflict, Failure, InvalidArguments, NotFound
 
@@ -58,6 +60,20 @@ class ServerError(TrackerFailure):
         """The contract's message holds a summary for whoever debugs it, in one line."""
         said = " ".join(str(bug).split())[:200]
         return cls(f"Internal error: {type(bug).__name__}{f': {said}' if said else ''}")
+
+
+class TooManyLogs(ServerError):
+    """A file of packed refs that names more logs than a tracker has writers."""
+
+    exit_status = 7
+
+    def __init__(self, path: str, size: int) -> None:
+        super().__init__(
+            f"packed-refs ({size} bytes) names more than {limits.LOGS} logs of issues, or is too large to look through",
+            advice="Look at them with `git for-each-ref --count=10 refs/postil`, and delete what is not yours "
+            "(`git update-ref -d REF`), or clone again without refs/postil",
+        )
+        self.data = {**self.data, "bytes": size} | ({"path": path} if call.current().reveals_paths else {})
 
 
 class NoSuchEntity(NotFound, InvalidParams):

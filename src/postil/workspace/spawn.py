@@ -10,6 +10,7 @@ import select
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import IO, NamedTuple
 
 from postil.core import limits
 
@@ -36,6 +37,9 @@ def run(
 
     Raises FileNotFoundError without such a program, TimeoutError when it stays, TooMuchOutput when it prints more.
     """
+    name = (*arguments, hash(input))
+    if _Output.were_kept and (done := _recall(name)) is not None:
+        return done.load()
     in_read, in_write = os.pipe()
     out_read, out_write = os.pipe()
     err_read, err_write = os.pipe()
@@ -62,18 +66,87 @@ def run(
         for descriptor in ours:
             with suppress(OSError):
                 os.close(descriptor)
-    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), out, err
+    done = _Done(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), out, err)
+    if done.size > limits.LARGE:
+        _wait_for_room(name, done)
+    return done.load()
+
+
+class _Output:
+    """What a program has printed: beyond a little it lies on the disk.
+
+    It may print slowly. Room in memory is asked for when all of it is there, so nobody waits for the program.
+    """
+
+    were_kept = False
+    """Whether any were ever kept for a call that begins again."""
+
+    def __init__(self) -> None:
+        self._begin = bytearray()
+        self._file: IO[bytes] | None = None
+        self.size = 0
+
+    def add(self, chunk: bytes) -> None:
+        self.size += len(chunk)
+        if self._file is None and self.size > limits.LARGE:
+            import tempfile  # most say little
+
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
+            self._file.write(self._begin)
+            self._begin.clear()
+        if self._file is None:
+            self._begin += chunk
+        else:
+            self._file.write(chunk)
+
+    def load(self) -> bytes:
+        if self._file is None:
+            return bytes(self._begin)
+        with self._file as file:
+            file.seek(0)
+            return file.read(self.size)
+
+
+class _Done(NamedTuple):
+    status: int
+    out: _Output
+    err: _Output
+
+    @property
+    def size(self) -> int:
+        return self.out.size + self.err.size
+
+    def load(self) -> tuple[int, bytes, bytes]:
+        return self.status, self.out.load(), self.err.load()
+
+
+def _wait_for_room(name: object, done: _Done) -> None:
+    """Say what is about to be held. A call that has to wait for it begins again, and finds it here."""
+    from postil.core import call  # most say little
+
+    call.keep(name, done, done.size)
+    _Output.were_kept = True
+    call.hold(done.size)
+    call.recall(name)
+
+
+def _recall(name: object) -> _Done | None:
+    from postil.core import call
+
+    found = call.recall(name)
+    if not isinstance(found, _Done):
+        return None
+    call.hold(found.size)
+    return found
 
 
 def _exchange(
     ours: list[int], input: bytes, deadline: float, largest: int, look: Callable[[], None] | None
-) -> tuple[bytes, bytes]:
+) -> tuple[_Output, _Output]:
     """Write and read until both outputs end, whichever the program wants first."""
     sink, out, err = ours
     left = memoryview(input)
-    uncounted = 0
-    # As one block each: many pieces of a large output would stay in this thread's heap.
-    read = {out: bytearray(), err: bytearray()}
+    read = {out: _Output(), err: _Output()}
     waiting = set(read)
     poll = select.poll()
     for source in waiting:
@@ -100,20 +173,14 @@ def _exchange(
                     os.close(sink)
                     ours.remove(sink)
             elif chunk := os.read(descriptor, _CHUNK):
-                read[descriptor] += chunk
                 largest -= len(chunk)
                 if largest < 0:
                     raise TooMuchOutput
-                uncounted += len(chunk)
-                if uncounted > limits.LARGE:
-                    from postil.core import call  # most say little
-
-                    call.hold(uncounted, grows=True)
-                    uncounted = 0
+                read[descriptor].add(chunk)
             else:
                 poll.unregister(descriptor)
                 waiting.discard(descriptor)
-    return bytes(read.pop(out)), bytes(read.pop(err))
+    return read[out], read[err]
 
 
 def _written(sink: int, left: memoryview) -> int:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from postil.core import limits
+from postil.tracker.failures import TooManyLogs
 from postil.tracker.log.refs import (
     PATTERNS,
     Tip,
@@ -150,3 +152,25 @@ def test_only_an_old_lock_is_stale(repository: Path):
         lock.touch()
     os.utime(old, (time.time() - 60, time.time() - 60))
     assert find_stale_locks(str(repository / ".git")) == [str(old)]
+
+
+def test_so_many_packed_logs_that_git_would_take_gigabytes_are_refused(repository: Path, commits: list[str]):
+    """A clone may bring hundreds of megabytes of them: git took 1.8 GB and seconds to list these."""
+    names = ("".join(chr(ord("a") + int(digit)) for digit in f"{number:020}") for number in range(40_000))
+    lines = "".join(f"{commits[0]} refs/postil/log/{name}\n" for name in names)
+    (repository / ".git/packed-refs").write_text("# pack-refs with: peeled fully-peeled sorted \n" + lines)
+    with pytest.raises(TooManyLogs, match="more than 10000 logs"):
+        list_logs(str(repository))
+
+
+def test_a_giant_file_of_packed_refs_is_not_read_to_its_end(repository: Path):
+    with (repository / ".git/packed-refs").open("wb") as file:
+        file.truncate(limits.PACKED_REFS + 1)
+    with pytest.raises(TooManyLogs):
+        list_logs(str(repository))
+
+
+def test_very_many_other_refs_are_no_logs(repository: Path, commits: list[str]):
+    names = "".join(f"{commits[0]} refs/heads/b{number:06}\n" for number in range(30_000))
+    (repository / ".git/packed-refs").write_text("# pack-refs with: peeled fully-peeled sorted \n" + names)
+    assert list_logs(str(repository)) == []

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Coroutine
 from itertools import count
+from pathlib import Path
 
 import pytest
 from msgspec import Struct
@@ -13,8 +15,9 @@ from msgspec import Struct
 from postil.core import call, limits
 from postil.core.operation import reads, writes
 from postil.core.registry import Registry
-from postil.wire.runtime.room import NeedsRoom, Room
+from postil.wire.runtime.room import NeedsRoom, Room, Stay
 from postil.wire.server import UNITED, Face, Server
+from postil.workspace.spawn import run
 from tests.wire.talk import Talk
 
 pytestmark = pytest.mark.anyio
@@ -60,6 +63,15 @@ class Files:
             call.current().progress(part, 4)
             call.hold(size)
         return Held(0)
+
+    @reads("run")
+    def run(self, script: str) -> Held:
+        """Run a program that prints much"""
+        with self._lock:
+            self.begun += 1
+        status, out, _ = run(["sh", "-c", script], {"PATH": os.environ["PATH"]}, b"", 60)
+        assert status == 0
+        return Held(len(out))
 
     @writes("write")
     def write(self, size: int) -> Held:
@@ -137,6 +149,39 @@ async def test_who_gives_up_keeps_the_room_until_the_thread_has_ended() -> None:
     await next_one
     assert files.most == 1
     assert await server.pool.room.take("anybody", limits.AT_WORK) == limits.AT_WORK
+
+
+async def test_a_program_that_prints_slowly_has_no_room_meanwhile_and_is_run_once(tmp_path: Path) -> None:
+    """It had all the room until it ended, up to a minute, and every other large call waited for it."""
+    files, server = open_files()
+    files.go_on.set()
+    talk = Talk(server)
+    await talk.initialize()
+    begun, gate = tmp_path / "begun", tmp_path / "gate"
+    os.mkfifo(gate)
+    script = f"head -c 3000000 /dev/zero; echo x >>{begun}; cat {gate} >/dev/null; head -c 1000000 /dev/zero"
+    slow = asyncio.ensure_future(ask(talk, "run", script=script))
+    await talk.eventually(begun.exists)
+    async with asyncio.timeout(PATIENCE):
+        await ask(talk, "read", size=limits.AT_WORK)
+    assert not slow.done()
+    await asyncio.to_thread(gate.write_bytes, b"")
+    answered = await slow
+    assert "4000000" in str(answered)
+    assert files.begun == 4  # two of each: the first run of each finds out how much it holds
+    assert begun.read_text() == "x\n"
+    assert server.pool.room.on_disk == 0
+
+
+async def test_what_is_kept_on_the_disk_is_bounded_and_goes_with_the_call() -> None:
+    room = Room()
+    one, other = Stay(room, "ann"), Stay(room, "bob")
+    one.keep("a", "large", limits.ON_DISK)
+    other.keep("b", "small", 1)
+    assert (one.recall("a"), one.recall("a"), other.recall("b")) == ("large", None, None)
+    one.keep("a", "again", 10)
+    one.leave()
+    assert (one.recall("a"), room.on_disk) == (None, 0)
 
 
 async def test_callers_take_turns() -> None:

@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from postil.core.limits import REFS
-from postil.workspace.disk import read_regular
+from postil.core import limits
+from postil.workspace.disk import open_regular, read_regular
 
 LOG = "refs/postil/log/"
 REMOTE = "refs/postil/remote/"
@@ -28,6 +28,7 @@ _ODD = re.compile(r"[^\w/.+-]|\.\.|//|/\.|\./|refs/remotes/[^/]+/(?!postil/)")
 """What is in names that git may refuse, or its pattern above does not find."""
 _FEW = 256
 """So many loose refs are read in less time than git takes to start."""
+_INSIDE = b"/postil/"
 _REPLICA = re.compile(r"[a-z2-7]{12,40}\Z")
 
 
@@ -62,8 +63,31 @@ def list_logs(root: str) -> list[Tip]:
     """Returns every log there is, local and fetched. git is asked only where its files do not say it plainly."""
     from postil.workspace.git import check_repository  # the fast list does without msgspec
 
-    found = read_ref_files(check_repository(root), _FEW)
-    return _ask_git(root) if found is None else found
+    git_dir = check_repository(root)
+    found = read_ref_files(git_dir, _FEW)
+    if found is None:
+        _refuse_very_many(os.path.join(git_dir, "packed-refs"))
+        return _ask_git(root)
+    return found
+
+
+def _refuse_very_many(packed: str) -> None:
+    """Raises TooManyLogs where a file names so many that git would take gigabytes to list them."""
+    count = 0
+    try:
+        size = os.path.getsize(packed)
+        with open_regular(packed) as file:
+            rest = b""
+            while size <= limits.PACKED_REFS and count <= limits.LOGS and (chunk := file.read(limits.MIB)):
+                chunk = rest + chunk
+                count += chunk.count(_INSIDE)
+                rest = chunk[-(len(_INSIDE) - 1) :]
+    except OSError:
+        return  # there is none, or git says what is wrong with it
+    if count > limits.LOGS or size > limits.PACKED_REFS:
+        from postil.tracker.failures import TooManyLogs  # hardly ever
+
+        raise TooManyLogs(packed, size)
 
 
 def _ask_git(root: str) -> list[Tip]:
@@ -98,10 +122,12 @@ def read_ref_files(git_dir: str, most: int = 1 << 20) -> list[Tip] | None:
             elif os.path.lexists(path):
                 return None
     packed = os.path.join(git_dir, "packed-refs")
-    content = read_regular(packed, REFS) if os.path.exists(packed) else b""
+    content = read_regular(packed, limits.REFS) if os.path.exists(packed) else b""
     if content is None:
         return None
-    if b"/postil/" in content:
+    if content.count(_INSIDE) > limits.LOGS:
+        return None
+    if _INSIDE in content:
         for line in content.decode("utf-8", "replace").split("\n"):
             oid, _, ref = line.partition(" ")
             if "/postil/" in ref and not line.startswith(("#", "^")):

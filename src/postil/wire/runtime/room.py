@@ -3,6 +3,7 @@
 How much a call will hold is known when it comes to a large file, an output of git or a long comment (`call.hold`). It
 then waits here, on the loop and without a thread, and begins again: so small calls never stand behind large ones. What
 calls that write hold is not counted: they cannot begin again, and those of a workspace are made one after another.
+An output of git waits on the disk for its room, however slowly it comes.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Room:
 
     def __init__(self, total: int = limits.AT_WORK) -> None:
         self.total = total
-        self._taken = 0
+        self._taken = self.on_disk = 0
         self._waiting: dict[str, deque[tuple[asyncio.Future[None], int]]] = {}
         """Those who wait, by principal; the first one is the next."""
 
@@ -83,13 +84,14 @@ class Room:
 class Stay:
     """The room that one call has, and what it holds of large things."""
 
-    __slots__ = ("_at_work", "_farthest", "_has_left", "_held", "_loop", "_principal", "_room", "size")
+    __slots__ = ("_at_work", "_farthest", "_has_left", "_held", "_kept", "_loop", "_principal", "_room", "size")
 
     def __init__(self, room: Room, principal: str, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self._room, self._principal, self._loop = room, principal, loop
         self.size = self._held = 0
         self._at_work = self._has_left = False
         self._farthest = -1.0
+        self._kept: dict[object, tuple[object, int]] = {}
 
     def is_farther(self, done: float) -> bool:
         """Hear how far the call is. Returns whether a client hears of it: when it begins again, it goes back."""
@@ -98,7 +100,7 @@ class Stay:
 
     async def move(self, size: int) -> None:
         """Wait for a larger room: what was held is gone."""
-        self.leave()
+        self._give_back()
         self._loop = asyncio.get_running_loop()
         self._held, self._has_left = 0, False
         self.size = await self._room.take(self._principal, size)
@@ -110,6 +112,19 @@ class Stay:
         if max(limits.LARGE, self.size) < self._held and self.size < self._room.total:
             # All of it: so a call begins again at most twice.
             raise NeedsRoom(self._room.total if grows or self.size else self._held)
+
+    def keep(self, name: object, value: object, size: int) -> None:
+        """Take something of the disk, as far as there is room for it; without, it is made again."""
+        self.recall(name)
+        if self._room.on_disk + size <= limits.ON_DISK:
+            self._room.on_disk += size
+            self._kept[name] = value, size
+
+    def recall(self, name: object) -> object | None:
+        """Returns what was kept under a name, once."""
+        value, size = self._kept.pop(name, (None, 0))
+        self._room.on_disk -= size
+        return value
 
     def work(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run it in this thread, whose the room is: a caller who gives up leaves a thread behind that works on."""
@@ -129,6 +144,11 @@ class Stay:
     def leave(self) -> None:
         """Hear that all it held was answered or given up."""
         self._has_left = True
+        for name in list(self._kept):
+            self.recall(name)
+        self._give_back()
+
+    def _give_back(self) -> None:
         if self.size and not self._at_work:
             size, self.size = self.size, 0
             self._room.give_back(size)

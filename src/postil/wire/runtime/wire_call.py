@@ -115,7 +115,7 @@ class WireCall(Call):
             self.stay = Stay(pool.room, self.caller.principal)
         while True:
             context = contextvars.copy_context()
-            context.run(hold_by, self.stay.hold)
+            context.run(hold_by, self.stay)
             try:
                 return await pool.run(share, context.run, self.stay.work, function, *arguments)
             except NeedsRoom as needed:
