@@ -155,8 +155,11 @@ class Store:
         with turn:
             if not mine.done:
                 with self._mutex:
-                    is_large = self.tree.size(path + SUFFIX) > limits.COMMENTS_HERE
-                    batch = _take_batch(self._waiting, path, mine, is_large)
+                    batch = self._waiting.pop(path, [])
+                    if self.tree.size(path + SUFFIX) > limits.COMMENTS_HERE:  # each notes a comment of megabytes
+                        left = [each for each in batch if each is not mine and not each.addition]
+                        batch = [each for each in batch if each not in left]
+                        self._waiting.update({path: left} if left else {})
                 self._change_together(path, batch)
         if mine.fault is not None:
             raise mine.fault
@@ -416,20 +419,6 @@ class Store:
 def _tell_bound() -> None:
     said = f"comments were looked for in the first {MOST_FOLDERS} alone. Run it in a folder further down"
     call.current().log("warning", f"This is no repository, and has very many folders: {said}")
-
-
-def _take_batch(waiting: dict[str, list[_Change]], path: str, mine: _Change, is_large: bool) -> list[_Change]:
-    """Returns the changes that are made now: all that wait, but of a large file each by itself, beside additions.
-
-    Every other change notes what it made of a comment, which may be megabytes.
-    """
-    batch = waiting.pop(path, [])
-    if not is_large:
-        return batch
-    left = [each for each in batch if each is not mine and not each.addition]
-    if left:
-        waiting[path] = left
-    return [each for each in batch if each not in left]
 
 
 def _find_written(sidecar: Sidecar, left: list[_Change]) -> bool:
