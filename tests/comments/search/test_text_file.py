@@ -8,7 +8,7 @@ import pytest
 
 from postil.comments.search import text_file as corpus_module
 from postil.comments.search.patterns import Pattern
-from postil.comments.search.text_file import TextFile
+from postil.comments.search.text_file import Marked, TextFile
 from tests.comments.search.test_patterns import add, database
 
 
@@ -66,3 +66,17 @@ def test_a_folder_that_cannot_be_written_costs_time_only(tmp_path: Path, monkeyp
     assert len(corpus.search(db, Pattern("text"))) == 10
     add(db, ["more text"])
     assert len(corpus.search(db, Pattern("text"))) == 11
+
+
+def test_numbers_are_kept_once_and_in_order_however_they_come() -> None:
+    marked = Marked([7, 3, 7, 5000, 0])
+    assert (len(marked), marked.numbers()) == (4, [0, 3, 7, 5000])
+    assert [number in marked for number in (0, 3, 4, 5000, 5001, 9_999_999)] == [True, True, False, True, False, False]
+    assert (len(Marked([])), Marked([]).numbers(), 0 in Marked([])) == (0, [], False)
+
+
+def test_many_that_match_are_told_by_number_as_few_are(tmp_path: Path) -> None:
+    db = database(f"{'even' if number % 2 == 0 else 'odd'} {number}" for number in range(200))
+    corpus = TextFile(str(tmp_path / "c"))
+    assert corpus.search(db, Pattern("even")).numbers() == list(range(1, 200, 2))
+    assert corpus.search(db, Pattern("^odd 1[0-9]$")).numbers() == [12, 14, 16, 18, 20]

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import chain
 from typing import Any, TypeVar
 
 import msgspec
@@ -23,7 +22,7 @@ from msgspec import Struct
 from postil.comments.index.notes import Note, replace_notes
 from postil.comments.model import Located
 from postil.comments.search.patterns import Pattern
-from postil.comments.search.text_file import COMMENTS, REPLIES, Hits, Kind, TextFile
+from postil.comments.search.text_file import COMMENTS, REPLIES, Hits, Kind, Marked, TextFile
 from postil.comments.search.text_file import TABLES as TEXT_TABLES
 from postil.comments.source_tree import SourceTree
 from postil.core import call, limits
@@ -198,21 +197,22 @@ class Index:
 
     def newest(self, hits: Hits, where: str, values: Sequence[object], limit: int) -> tuple[int, list[Located]]:
         """Returns how many of these comments fulfil a condition, and the newest of them."""
-        among: Hits | set[int] = hits
+        among: Hits | Marked = hits
         if self.select("SELECT 1 FROM hidden LIMIT 1"):
             where = f"({where or 1}) AND {SHOWN}"
         if where and len(hits) > FEW:
             sentence = f"SELECT seq FROM note WHERE {where}"  # noqa: S608 - as in rows
+            matching = Marked(hits.numbers())
             with self.using() as db:
-                among = set(hits.numbers()).intersection(chain.from_iterable(db.execute(sentence, tuple(values))))
+                among = Marked(number for (number,) in db.execute(sentence, tuple(values)) if number in matching)
             where = ""
         first = None if where else self._first(among, limit, hits.among)
         if first is None:
-            kept = self._kept(list(among) if isinstance(among, set) else among.numbers(), where, values)
+            kept = self._kept(among.numbers(), where, values)
             return len(kept), self._bodies(kept[:limit])
         return len(among), self._bodies(first)
 
-    def _first(self, some: Hits | set[int], limit: int, everything: int) -> list[int] | None:
+    def _first(self, some: Hits | Marked, limit: int, everything: int) -> list[int] | None:
         """The newest by going through all of them, newest first; None when looking up each of these is less work."""
         total = len(some)
         if limit * everything > 8 * total * total and total <= FEW:

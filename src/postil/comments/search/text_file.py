@@ -93,9 +93,40 @@ class Matches:
         """Returns the number of each."""
         run, ends = self._run, self._ends.ends() if isinstance(self._ends, Letters) else self._ends
         if len(ends) > len(run) // 16:
-            wanted = set(ends)
-            return [number for number, end in zip(run.numbers, run.ends, strict=True) if end in wanted]
+            return list(self._pass_through(ends))
         return [run.numbers[bisect_left(run.ends, end)] for end in ends]
+
+    def _pass_through(self, ends: Iterable[int]) -> Iterator[int]:
+        """Yields the numbers of many; all are in order."""
+        known = zip(self._run.numbers, self._run.ends, strict=True)
+        for wanted in ends:
+            for number, end in known:
+                if end == wanted:
+                    yield number
+                    break
+
+
+class Marked:
+    """Numbers, kept as a byte each up to the highest: a million of them take a set 60 MB."""
+
+    def __init__(self, numbers: Iterable[int]) -> None:
+        self._marks = bytearray()
+        self._count = 0
+        for number in numbers:
+            if number >= len(self._marks):
+                self._marks.extend(bytes(number + 1024 - len(self._marks)))
+            self._count += not self._marks[number]
+            self._marks[number] = 1
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, number: int) -> bool:
+        return number < len(self._marks) and self._marks[number] == 1
+
+    def numbers(self) -> list[int]:
+        """Their numbers, in order."""
+        return [number for number, mark in enumerate(self._marks) if mark]
 
 
 class Hits:
