@@ -246,6 +246,8 @@ class Located(Struct, frozen=True):
     place: Place
     filePath: str
     """The source whose sidecar holds the comment."""
+    cut: bool = False
+    """The cache does not hold all that it says; the sidecar does."""
 
 
 class OtherFile(Struct, frozen=True):

@@ -158,3 +158,25 @@ def test_an_export_of_a_folder_or_a_glob_holds_what_is_in_it(tmp_path: Path) -> 
     assert counted == [2, 1, 2, 3]
     with pytest.raises(NotFound):
         comments.export("csv", file="none")
+
+
+def test_an_export_holds_every_word_however_long_a_comment_is(comments: Comments) -> None:
+    """The cache keeps the beginning of what another program made longer than anybody writes."""
+    for line in (5, 6):
+        comments.add("a.py", line, f"on line {line}", "NOTE")
+    file = root_of(comments) / "a.py.comments"
+    held = msgspec.json.decode(file.read_bytes())
+    held["comments"][0]["text"] = text = "long " * 40_000 + "end"
+    held["comments"][1]["replies"] = [
+        {
+            "id": f"r{number}",
+            "author": "a",
+            "text": f"{number} " + "word " * 4000,
+            "created": "2026-01-01T00:00:00.000Z",
+        }
+        for number in range(30)
+    ]
+    file.write_bytes(msgspec.json.encode(held))
+    first, second = msgspec.json.decode(str(comments.export("json").document))["files"][0]["comments"]
+    assert first["text"] == text
+    assert [each["text"] for each in second["replies"]] == [each["text"] for each in held["comments"][1]["replies"]]

@@ -26,8 +26,9 @@ T = TypeVar("T", Reply, Revision)
 
 def fit(each: Located) -> Located:
     """Returns a large comment with what is shown of it."""
-    marker = each.marker
-    return Located(_fit_comment(each.comment), marker and _fit_marker(marker), _fit_place(each.place), each.filePath)
+    marker, comment = each.marker, _fit_comment(each.comment)
+    place = _fit_place(each.place)
+    return Located(comment, marker and _fit_marker(marker), place, each.filePath, cut=comment != each.comment)
 
 
 def fit_text(text: str) -> str:

@@ -30,6 +30,7 @@ from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
     from postil.comments.index.overview import Overview
+    from postil.comments.sidecar.document import Sidecar
     from postil.comments.transfer.documents import Rows
 
 # format: address and type of the document
@@ -100,7 +101,7 @@ def write_export(
             comment_now(each) if options.includeSourceContext else _without_source(each, marks(each)),
             context.around(each),
         )
-        for each in _report_progress(found, overview)
+        for each in _make_whole(_report_progress(found, overview), overview)
     )
     if largest:
         rows = _end_when_large(rows, out, largest, format_)
@@ -153,6 +154,18 @@ def _report_progress(found: Iterator[Located], overview: Overview) -> Iterator[L
             call.current().check()
             call.current().progress(number, total, "exporting")
         yield each
+
+
+def _make_whole(found: Iterator[Located], overview: Overview) -> Iterator[Located]:
+    """Yields the same; what the cache does not hold of a very long comment comes from its file."""
+    sidecar: Sidecar | None = None
+    for each in found:
+        if each.cut:
+            if sidecar is None or sidecar.path != each.filePath:
+                sidecar = overview.store.read(RelativePath(each.filePath))
+            yield replace(each, comment=sidecar.comment(each.comment.id) or each.comment)
+        else:
+            yield each
 
 
 class _Context:
