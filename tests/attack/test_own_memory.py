@@ -6,11 +6,13 @@ import json
 import re
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -318,6 +320,43 @@ def test_many_who_write_to_a_large_comment_file_take_little_more_than_one(tmp_pa
                 assert all(each.result() for each in asked)
             assert read_peak(server.pid) - before <= MOST_GROWTH, tool
     assert (root / "a.txt.comments").read_text().count('"text": "x"') == 21 + 9
+
+
+class GiantGitLab(BaseHTTPRequestHandler):
+    """A GitLab whose issues are 10 MB."""
+
+    issues = json.dumps([{"id": n, "iid": n, "title": "t", "description": "word " * 100_000} for n in range(20)])
+
+    def do_GET(self) -> None:
+        body = self.issues.encode() if "issues" in self.path else b"{}"
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@needs_proc
+def test_many_large_answers_of_gitlab_at_once_take_little_more_than_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twenty took 219 MB more: the event loop reads 8 MB of each connection at a time, and all were held."""
+    root = new_repository(tmp_path / "r", a__txt="one\n")
+    listing = {"name": "list_issues", "arguments": {"project_id": 1}}
+    with ThreadingHTTPServer(("127.0.0.1", 0), GiantGitLab) as gitlab:
+        threading.Thread(target=gitlab.serve_forever, daemon=True).start()
+        monkeypatch.setenv("GITLAB_URL", f"http://127.0.0.1:{gitlab.server_port}")
+        monkeypatch.setenv("GITLAB_TOKEN", "a-token")
+        with ask_over_http(tmp_path, root) as (server, ask):
+            assert all(ask(f"first {number}", "tools/call", listing) for number in range(2))
+            one = read_peak(server.pid)
+            with ThreadPoolExecutor(20) as clients:
+                asked = [clients.submit(ask, str(number), "tools/call", listing) for number in range(20)]
+                assert all(each.result() for each in asked)
+            assert read_peak(server.pid) - one <= MOST_GROWTH
+        gitlab.shutdown()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems bound a process's memory otherwise, or not")

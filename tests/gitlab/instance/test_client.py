@@ -673,3 +673,36 @@ async def test_a_stream_is_handed_on_while_it_comes_and_not_held() -> None:
         finally:
             await instance.close()
     assert b"".join(handed_on) == b"firstsecond"
+
+
+async def test_a_large_answer_that_comes_slowly_holds_up_no_other_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "LONGEST_TURN", 0.05)
+    half, body = asyncio.Event(), b'"' + b"x" * (2 * client.LARGE) + b'"'
+    goes_on = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        is_slow = b"/slow" in await reader.readline()
+        while (await reader.readline()).strip():
+            pass
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body))
+        writer.write(body[: client.LARGE + 100_000])
+        await writer.drain()
+        if is_slow:
+            half.set()
+            await goes_on.wait()
+        writer.write(body[client.LARGE + 100_000 :])
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        host, port = server.sockets[0].getsockname()
+        gitlab = Instance(f"http://{host}:{port}")
+        slow = asyncio.create_task(gitlab.get("slow", token=DEVELOPER))
+        await half.wait()
+        others = [asyncio.create_task(gitlab.get("quick", token=DEVELOPER)) for _ in range(3)]
+        for other in others:
+            assert (await asyncio.wait_for(other, 20)).body == body
+        assert not slow.done()
+        goes_on.set()
+        assert (await slow).body == body
+        await gitlab.close()

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import time
 import zlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import msgspec
@@ -50,6 +52,12 @@ class Unpacker(Protocol):
 
 LARGEST_ANSWER = limits.GITLAB_ANSWER
 LONGEST_STREAM = limits.GITLAB_STREAM
+LARGE = 1024 * 1024
+"""Bytes of an answer beyond which one is read at a time."""
+LONGEST_TURN = 5.0
+"""Seconds after which the next large answer is read beside one that comes slowly."""
+UNREAD = 256 * 1024
+"""Bytes that the system keeps of what is not read yet: an event loop takes all of them into memory at once."""
 PACKED = ("", "identity", "gzip")
 """How answers may be packed: anything else was not asked for, and could be unpacked without a bound."""
 UNPACKED = 1024 * 1024
@@ -99,6 +107,8 @@ class Instance:
         self._timeout, self._trust, self._sleep, self._proxy = timeout, trust, sleep, proxy
         self._client: httpx2.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._large = asyncio.Lock()
+        """Who has it reads a large answer."""
         self.answers: dict[int, int] = {}
         """How often GitLab answered with which status; 0 where it did not answer."""
 
@@ -131,9 +141,10 @@ class Instance:
                 response = await client.send(request, stream=True)
                 try:
                     if response.status_code != 200:
-                        body = await _read_bounded(response)
+                        body = await _read_bounded(response, self._large)
                         _check_status(Reply(response.status_code, dict(response.headers), body), token)
-                    await _unpack(response, feed, LONGEST_STREAM)
+                    async for piece in _unpack(response, LONGEST_STREAM):
+                        feed(piece)
                 finally:
                     await response.aclose()
         except (httpx2.TransportError, TimeoutError) as error:
@@ -226,7 +237,7 @@ class Instance:
                 response = await client.send(request, stream=True)
             try:
                 async with asyncio.timeout_at(end):
-                    content = await _read_bounded(response)
+                    content = await _read_bounded(response, self._large)
             except (httpx2.TransportError, httpx2.DecodingError, TimeoutError, GitLabFailure):
                 if body is None or not response.is_success:
                     raise
@@ -255,7 +266,7 @@ class Instance:
         """Return the pool of the running event loop; a new loop (each command of the shell has one) gets a new pool."""
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
-            self._client, self._loop = self.open_client(), loop
+            self._client, self._loop, self._large = self.open_client(), loop, asyncio.Lock()
         return self._client
 
     def open_client(self, transport: httpx2.AsyncBaseTransport | None = None) -> httpx2.AsyncClient:
@@ -265,15 +276,20 @@ class Instance:
         from postil.core.startup import give_asyncio_tls
 
         give_asyncio_tls()  # a server on stdio left it out
+        secured = self._trust() if self.url.startswith("https:") else False
         return httpx2.AsyncClient(
-            transport=transport,
+            transport=transport
+            or httpx2.AsyncHTTPTransport(
+                verify=secured,
+                trust_env=False,  # only settings.py reads the environment
+                limits=httpx2.Limits(max_connections=100, max_keepalive_connections=20),
+                proxy=self._proxy or None,
+                socket_options=[(socket.SOL_SOCKET, socket.SO_RCVBUF, UNREAD)],
+            ),
             timeout=httpx2.Timeout(self._timeout, connect=5.0),
-            limits=httpx2.Limits(max_connections=100, max_keepalive_connections=20),
             follow_redirects=False,
             cookies=_make_forgetful_jar(),
-            verify=self._trust() if self.url.startswith("https:") else False,
-            trust_env=False,  # only settings.py reads the environment
-            proxy=self._proxy or None,
+            trust_env=False,
             headers={"user-agent": "postil", "accept": "application/json", "accept-encoding": "gzip"},
         )
 
@@ -307,14 +323,42 @@ def _find_reason(error: BaseException) -> str:
     return reason
 
 
-async def _read_bounded(response: httpx2.Response) -> bytes:
-    chunks: list[bytes] = []
-    await _unpack(response, chunks.append, LARGEST_ANSWER)
-    return b"".join(chunks)
+async def _read_bounded(response: httpx2.Response, large: asyncio.Lock) -> bytes:
+    """Return an answer. Of those beyond a size one is read at a time, and the others wait for it."""
+    held = bytearray()
+    pieces = _unpack(response, LARGEST_ANSWER)
+    async for piece in pieces:
+        held += piece
+        if len(held) > LARGE:
+            break
+    else:
+        return bytes(held)
+    async with _take_turn(large):
+        async for piece in pieces:
+            held += piece
+        return bytes(held)
 
 
-async def _unpack(response: httpx2.Response, feed: Callable[[bytes], None], most: int) -> None:
-    """Hand on what an answer holds, never more than `most` bytes of it, and never much of it at once."""
+@asynccontextmanager
+async def _take_turn(large: asyncio.Lock) -> AsyncGenerator[None]:
+    """Hold the lock, but only so long as others may be made to wait."""
+    await large.acquire()
+    mine = [large.release]
+
+    def end() -> None:
+        while mine:
+            mine.pop()()
+
+    over = asyncio.get_running_loop().call_later(LONGEST_TURN, end)
+    try:
+        yield
+    finally:
+        over.cancel()
+        end()
+
+
+async def _unpack(response: httpx2.Response, most: int) -> AsyncGenerator[bytes]:
+    """Yield what an answer holds, never more than `most` bytes of it, and never much of it at once."""
     packed = response.headers.get("content-encoding", "").strip().lower()
     if packed not in PACKED:
         raise GitLabFailure(502, "GitLab's answer is packed in a way that was not asked for")
@@ -329,7 +373,7 @@ async def _unpack(response: httpx2.Response, feed: Callable[[bytes], None], most
             if size > most:
                 raise AnswerTooLarge(most)
             if piece:
-                feed(piece)
+                yield piece
     if unpacker is not None and size and not unpacker.eof:
         raise GitLabFailure(502, "GitLab's answer broke off")
 
