@@ -1,11 +1,13 @@
 """A program runs to its end without the subprocess module: input, outputs, status, a time limit."""
 
 import os
+import subprocess
+import sys
 import time
 
 import pytest
 
-from postil.workspace.spawn import run
+from postil.workspace.spawn import TooMuchOutput, run
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "SAID": "by us"}
 
@@ -46,3 +48,26 @@ def test_a_missing_program_is_said_and_no_descriptor_stays_open() -> None:
 
 def test_a_pipe_that_breaks_ends_the_child_as_it_would_in_a_shell() -> None:
     assert shell("yes | head -1; echo after") == (0, b"y\nafter\n", b"")
+
+
+FULL_DISK = """
+import os, resource, signal, sys
+from postil.workspace.spawn import run
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+print_much = "for n in range(200_000): print(n)"
+status, out, _ = run([sys.executable, "-c", print_much], dict(os.environ), b"", timeout=60)
+assert (status, out.split()) == (0, [str(n).encode() for n in range(200_000)])
+"""
+
+
+def test_long_output_is_whole_where_the_disk_is_full() -> None:
+    """Beyond a little it waits on the disk."""
+    subprocess.run([sys.executable, "-W", "error", "-c", FULL_DISK], check=True, timeout=100)
+
+
+def test_no_file_stays_open_of_output_that_was_too_much() -> None:
+    before = len(os.listdir("/dev/fd"))
+    with pytest.raises(TooMuchOutput):
+        run([sys.executable, "-c", "print('x' * 2_000_000)"], dict(os.environ), b"", timeout=60, largest=1_000_000)
+    assert len(os.listdir("/dev/fd")) == before

@@ -82,29 +82,39 @@ class _Output:
     """Whether any were ever kept for a call that begins again."""
 
     def __init__(self) -> None:
-        self._begin = bytearray()
+        self._held = bytearray()
         self._file: IO[bytes] | None = None
+        self._stays = False
         self.size = 0
+
+    def __del__(self) -> None:
+        if self._file is not None:
+            self._file.close()
 
     def add(self, chunk: bytes) -> None:
         self.size += len(chunk)
-        if self._file is None and self.size > limits.LARGE:
-            import tempfile  # most say little
+        self._held += chunk
+        if self.size > limits.LARGE and not self._stays:
+            self._put_away()
 
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
-            self._file.write(self._begin)
-            self._begin.clear()
-        if self._file is None:
-            self._begin += chunk
-        else:
-            self._file.write(chunk)
+    def _put_away(self) -> None:
+        """Write what is in memory to the disk. Where that is full, the rest stays in memory."""
+        import tempfile  # most say little
+
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed with this object
+            while self._held:
+                del self._held[: self._file.write(self._held)]
+        except OSError:
+            self._stays = True
 
     def load(self) -> bytes:
         if self._file is None:
-            return bytes(self._begin)
+            return bytes(self._held)
+        self._file.seek(0)
         with self._file as file:
-            file.seek(0)
-            return file.read(self.size)
+            return file.read() + bytes(self._held) if self._held else file.read()
 
 
 class _Done(NamedTuple):

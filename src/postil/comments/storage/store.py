@@ -156,7 +156,7 @@ class Store:
             if not mine.done:
                 with self._mutex:
                     batch = self._waiting.pop(path, [])
-                    if self.tree.size(path + SUFFIX) > limits.COMMENTS_HERE:  # each notes a comment of megabytes
+                    if len(batch) > 1 and self.tree.size(path + SUFFIX) > limits.COMMENTS_HERE:  # each notes megabytes
                         left = [each for each in batch if each is not mine and not each.addition]
                         batch = [each for each in batch if each not in left]
                         self._waiting.update({path: left} if left else {})
