@@ -10,6 +10,8 @@ import pytest
 from postil.comments.operations.answers import Moved
 from postil.comments.operations.restore import Restored
 from postil.comments.operations.written import TakenBack
+from postil.comments.sidecar.noted import Noted
+from postil.comments.storage.write_log import LARGEST, WriteLog
 from postil.core.failure import Conflict, NotFound
 from tests.comments.workspaces import Comments, sidecar, workspace, write
 
@@ -99,3 +101,26 @@ def test_a_log_that_was_planted_makes_no_file_unreadable(tmp_path: Path) -> None
     with pytest.raises(NotFound):
         comments.relocating.undo(identity)
     assert sidecar(tmp_path, "a.py") == before
+
+
+def test_what_another_program_made_very_long_is_taken_back_too(tmp_path: Path) -> None:
+    comments, identity = _begin(tmp_path)
+    held = json.loads(sidecar(tmp_path, "a.py"))
+    held["comments"][0]["text"] = text = "long " * 40_000
+    reply = {"id": "r", "author": "a", "text": "word " * 40, "created": "2026-01-01T00:00:00.000Z"}
+    held["comments"][0]["replies"] = [{**reply, "id": f"r{number}"} for number in range(300)]
+    write(tmp_path, "a.py.comments", json.dumps(held))
+    comments.edit("a.py", identity, "short now")
+    comments.relocating.undo(identity)
+    assert json.loads(sidecar(tmp_path, "a.py"))["comments"][0]["text"] == text
+    comments.delete("a.py", identity)
+    assert isinstance(comments.relocating.undo(identity), Restored)
+    (restored,) = json.loads(sidecar(tmp_path, "a.py"))["comments"]
+    assert (restored["text"], len(restored["replies"])) == (text, 300)
+
+
+def test_the_log_keeps_no_more_of_one_write_than_it_can_read(tmp_path: Path) -> None:
+    log = WriteLog(str(tmp_path / "log"))
+    log.note("a.py", "then", [Noted(f"c_{number}", {"text": "x" * 400_000}) for number in range(100)])
+    assert 0 < sum(each.stat().st_size for each in tmp_path.iterdir()) <= LARGEST
+    assert [each.id for each in log.list_written()][:3] == ["c_0", "c_1", "c_2"]

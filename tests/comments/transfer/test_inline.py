@@ -35,6 +35,15 @@ def test_inline_comments_come_out_and_go_back(comments: Comments) -> None:
     assert (len(again.added), again.skipped) == (0, 2)
 
 
+def test_open_comments_without_a_sure_place_are_counted(comments: Comments) -> None:
+    comments.add("a.py", 3, "stays", "NOTE")
+    comments.add("a.py", 30, "goes", "NOTE")
+    write(root_of(comments), "a.py", "".join(CODE.splitlines(keepends=True)[:12]))
+    done = comments.transfer.write_inline("a.py")
+    assert (done.written, done.left) == (1, 1)
+    assert "1 more are not" in done.for_model()
+
+
 @pytest.mark.parametrize("path", ["a.py", "a.ts", "a.html", "a.css", "a.sql", "a.unknown", "a.rb"])
 def test_what_is_written_inline_is_read_back(path: str) -> None:
     text = insert_inline(path, "one\n  two\nthree\n", [(2, "first line\nsecond */ --> line")])

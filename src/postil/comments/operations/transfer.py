@@ -53,6 +53,10 @@ class Imported(Answer, frozen=True):
         return "\n".join(lines + [f"  taken out of {path}" for path in self.removedFrom])
 
 
+PLACED = ("exact", "moved", "modified")
+"""States of a comment whose code is surely found."""
+
+
 class Inlined(Answer, frozen=True, omit_defaults=True):
     """Comments that were written into their source."""
 
@@ -60,11 +64,18 @@ class Inlined(Answer, frozen=True, omit_defaults=True):
     written: int
     above: int = 0
     """How many of them stand above what their line is inside of."""
+    left: int = 0
+    """Open comments that were not, since the place of their code is not sure."""
 
     def for_model(self) -> str:
         said = f"{self.written} comments written into {self.filePath}"
-        where = f", {self.above} of them above the string, comment or continued line that theirs is part of"
-        return said + (where if self.above else "")
+        if self.above:
+            said += f", {self.above} of them above the string, comment or continued line that theirs is part of"
+        if self.left:
+            said += (
+                f"\n{self.left} more are not: nobody knows for sure where their code is now (`postil comments review`)"
+            )
+        return said
 
 
 class TransferTools:
@@ -196,20 +207,23 @@ class TransferTools:
                 path="file",
             )
         places = CommentLines(source.path, source.text)
+        chosen = [
+            each
+            for each in self._context.reader.file(source.path)
+            if each.comment.status == "open" and (not tag or each.comment.tag == tag)
+        ]
         wanted = [
             (each.place.line, each.comment.text)
-            for each in self._context.reader.file(source.path)
-            if each.place.state in ("exact", "moved", "modified")
-            and each.comment.status == "open"
-            and (not tag or each.comment.tag == tag)
-            and each.place.path == source.path
+            for each in chosen
+            if each.place.state in PLACED and each.place.path == source.path
         ]
         present = {(each.line, each.text) for each in extract_inline(source.text, remove=False).found}
         missing = [(line, said) for line, said in wanted if (places.find_code(places.above(line)), said) not in present]
         if missing:
             above = [(places.above(line), said) for line, said in missing]
             self._rewrite(source, insert_inline(source.path, source.text, above))
-        return Inlined(source.path, len(missing), sum(places.above(line) < line for line, _ in missing))
+        left = sum(each.place.state not in PLACED for each in chosen)
+        return Inlined(source.path, len(missing), sum(places.above(line) < line for line, _ in missing), left)
 
 
 def _is_first(name: str, known: set[str]) -> bool:

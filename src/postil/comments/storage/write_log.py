@@ -21,7 +21,8 @@ from postil.workspace.files import atomic_write
 from postil.workspace.paths import RelativePath
 
 LARGEST = 4 * 1024 * 1024
-LONGEST = 64 * 1024
+LONGEST = 512 * 1024
+"""Bytes of one row. A comment that another program made larger is not noted, and a change of it not taken back."""
 MOST_STEPS = 200
 """Comments of one write that are noted; an import writes thousands, and has its own file."""
 
@@ -53,7 +54,9 @@ class WriteLog:
         """Keep what was done to some comments of a file."""
         head = _encode({"at": at, "path": path})[:-1] + b","
         rows = [head + _encode(each)[1:] for each in steps[:MOST_STEPS]]
-        data = b"".join(row + b"\n" for row in rows if len(row) < LONGEST)
+        rows = [row + b"\n" for row in rows if len(row) < LONGEST]
+        while len(data := b"".join(rows)) > LARGEST:
+            rows = rows[: len(rows) // 2]  # more could not be read again
         with suppress(OSError, Failure):  # it helps where it can: the comment itself is safe
             file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _CAREFUL, 0o600)
             try:
