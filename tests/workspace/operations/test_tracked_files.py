@@ -8,7 +8,7 @@ from postil.core import call
 from postil.core.failure import Cancelled
 from postil.workspace.operations.answers import Fault
 from postil.workspace.operations.tracked_files import TrackedFiles
-from tests.workspace.repositories import workspace
+from tests.workspace.repositories import git, workspace
 
 
 def test_the_walk_names_what_is_wrong_with_a_file(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -38,6 +38,14 @@ def test_the_walk_names_what_is_wrong_with_a_file(folder: Path, tmp_path_factory
 def test_what_only_looks_like_a_conflict_is_none(folder: Path, content: str) -> None:
     (folder / "a.txt").write_text(content)
     assert TrackedFiles(workspace(folder)).check_files().faults == []
+
+
+def test_what_a_sparse_checkout_leaves_out_is_not_missing(folder: Path) -> None:
+    git(folder, "sparse-checkout", "set", "--no-cone", "/a.txt")
+    assert not (folder / "b.txt").exists()
+    (folder / "a.txt").unlink()
+    found = TrackedFiles(workspace(folder)).check_files()
+    assert (found.files, found.faults) == (3, [Fault("a.txt", "missing")])
 
 
 def test_only_the_given_paths_are_walked(folder: Path) -> None:

@@ -17,6 +17,9 @@ from postil.workspace.part import Workspace
 
 LARGEST_READ = 1024 * 1024
 
+_LEFT_OUT = b"S"
+"""Git's letter for a file that a sparse checkout leaves out."""
+
 
 class TrackedFiles:
     """The files that git tracks."""
@@ -30,16 +33,14 @@ class TrackedFiles:
     ) -> CheckedFiles:
         """Walk the tracked files; name those missing, unreadable, linked outside or with conflict markers left"""
         repository = self._workspace.find()
-        listed = git_lines(
-            repository.root, "ls-files", "-z", "--cached", "--deduplicate", "--", *paths, separator=b"\0"
-        )
-        names = [name for name in listed if name]
+        listed = git_lines(repository.root, "ls-files", "-z", "-t", "--cached", "--", *paths, separator=b"\0")
+        names = {row[2:]: row[:1] == _LEFT_OUT for row in listed if row}
         doing = call.current()
         faults: list[Fault] = []
-        for done, name in enumerate(names, 1):
+        for done, (name, is_left_out) in enumerate(names.items(), 1):
             doing.check()
             fault = _find_fault(repository.root, name)
-            if fault is not None:
+            if fault is not None and not (is_left_out and fault.kind == "missing"):
                 faults.append(fault)
             if done % 50 == 0 or done == len(names):
                 doing.progress(done, len(names), f"{done} of {len(names)} files")
