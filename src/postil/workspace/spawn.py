@@ -114,7 +114,8 @@ class _Output:
             return bytes(self._held)
         self._file.seek(0)
         with self._file as file:
-            return file.read() + bytes(self._held) if self._held else file.read()
+            said = file.read(self.size)
+        return said + bytes(self._held) if self._held else said
 
 
 class _Done(NamedTuple):
