@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.surfaces.page.pages import PATIENCE, ServedPage, browse, serve_page, wait_until_live
 from tests.workspace.repositories import git, new_repository
@@ -61,6 +61,25 @@ def test_a_review_can_be_written_with_keys_alone(browser: Browser, served: Serve
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
         page.reload()
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+
+
+def test_a_key_that_is_pressed_while_the_page_is_read_again_is_not_lost(browser: Browser, served: ServedPage) -> None:
+    with browse(browser, served) as page:
+        wait_until_live(page)
+        held: list[Route] | None = []
+        page.route("**/changes", lambda route: route.continue_() if held is None else held.append(route))
+        keys = page.keyboard
+        for _ in range(3):
+            keys.press("j")
+        keys.press("c")
+        keys.type("why?")
+        keys.press("Control+Enter")
+        expect(page.locator("article.thread")).to_have_count(1)  # the file is there, its "Send all" is not yet
+        keys.press("s")
+        waiting, held = held, None
+        for each in waiting:
+            each.continue_()
+        expect(page.locator("article .state")).to_have_text("queued")
 
 
 def test_a_link_leads_to_a_line_of_a_file_that_is_not_read_yet(browser: Browser, tmp_path: Path) -> None:

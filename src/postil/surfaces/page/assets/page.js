@@ -428,15 +428,18 @@
 
   // -- keys ------------------------------------------------------------------------------------------------------------
   const step = (list, by, extend) => {
-    if (!list.length) return;
     let at = list.indexOf(current);
     if (at < 0) { at = list.findIndex((node) => node.getBoundingClientRect().bottom > 80); at = at < 0 ? 0 : at - (by > 0 ? 1 : 0); }
     select(list[Math.max(0, Math.min(list.length - 1, at + by))], extend);
   };
-  const press = (key) => {
+  const press = (key, again = true) => {
     const said = current && current.nextElementSibling;
     const near = current && (current.matches("[data-stop]") ? current : current.closest("section.file") || (said && said.matches(".said-row") ? said : null));
     const found = (near && all(`[data-key="${key}"]`, near).find((node) => node.offsetParent)) || one(`main [data-key="${key}"]:not([data-stop] *):not(section.file *)`);
+    if (!found && again && asking.size) {  // what is read just now may bring it
+      const at = current, reading = [...asking.values()].map((each) => each.done);
+      Promise.all(reading).then(() => at === current && !isTyping(document.activeElement) && press(key, false));
+    }
     if (!found) return false;
     found.click();
     if (found.nodeName === "SUMMARY") one("textarea", found.parentNode)?.focus();
@@ -450,11 +453,9 @@
     document.cookie = `postil-theme=${next}; path=/; max-age=31536000; samesite=strict`;
   };
   const showHelp = async () => {
-    const old = one("#help");
-    if (old) { old.close(); return; }
+    const old = one("#help"); if (old) { old.close(); return; }
     const made = (await read("/help")).getElementById("keys");
-    const dialog = document.createElement("dialog");
-    dialog.id = "help"; dialog.tabIndex = 0;  // it may have to be scrolled
+    const dialog = Object.assign(document.createElement("dialog"), {id: "help", tabIndex: 0});  // it may have to be scrolled
     dialog.append(document.importNode(made, true));
     dialog.addEventListener("close", () => dialog.remove());
     document.body.append(dialog);
@@ -462,8 +463,7 @@
   };
   let leader = false; document.addEventListener("keydown", (event) => { const key = event.key;
     if (key === "Enter" && (event.ctrlKey || event.metaKey) && isTyping(document.activeElement)) {
-      const form = document.activeElement.form;
-      if (form && form.method === "post") { event.preventDefault(); form.requestSubmit(one("button.primary", form)); }
+      const form = document.activeElement.form; if (form && form.method === "post") { event.preventDefault(); form.requestSubmit(one("button.primary", form)); }
       return;
     }
     if (key === "Escape" && isTyping(document.activeElement)) { document.activeElement.blur(); select(current); return; }
