@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
 from postil.comments.anchoring.equal_files import FilesBySize
-from postil.comments.source_tree import SourceTree
+from postil.comments.git.objects import read_objects
+from postil.comments.source_tree import SourceTree, decode
 from postil.core import limits
 from postil.core.failure import Failure
 from postil.workspace.git import try_git
@@ -23,6 +25,9 @@ MOST_READ = 64 * limits.MIB
 MOST_COMMITS_KNOWN = 200
 COMMON = 100
 """A line that more of the files hold does not tell one from another."""
+FEWEST, MOST, ALIKE = 4, 0.5, 0.8
+"""What a new file must have got of another's lines to be what became of it: so many, and this share; and no other may
+have got nearly as many."""
 EVER = ""
 """In place of a commit: before there was anything."""
 _NEW_OR_CHANGED = ("--name-only", "-z", "--no-renames", "--diff-filter=AM")
@@ -153,3 +158,29 @@ def list_changed(tree: SourceTree, commit: str) -> list[str]:
 def telling_lines(text: str) -> frozenset[str]:
     """Returns the lines of a text that are long enough to tell where they came from, without the blanks around them."""
     return frozenset(line for row in text.split("\n") if len(line := row.strip()) >= SHORTEST_LINE)
+
+
+def find_successors(known: LineHolders, names: Collection[str]) -> dict[str, str]:
+    """Returns what files of the last commit became since: new files that have most of their lines."""
+    if not names:
+        return {}
+    there = _read_head(known.tree, names)
+    lines = {name: telling_lines(text) for name, text in there.items()}
+    if not lines:
+        return {}
+    known.read_changed(["HEAD"])
+    got = {name: Counter(path for line in some for path in known.find("HEAD", line)) for name, some in lines.items()}
+    old = _read_head(known.tree, {path for some in got.values() for path in some})
+    found: dict[str, str] = {}
+    for name, some in got.items():
+        new = [(path, count) for path, count in some.most_common() if path not in old]
+        enough = [path for path, count in new if count >= max(FEWEST, MOST * len(lines[name]), ALIKE * new[0][1])]
+        if len(enough) == 1:
+            found[name] = enough[0]
+    return found
+
+
+def _read_head(tree: SourceTree, paths: Iterable[str]) -> dict[str, str]:
+    """Returns files as the last commit has them, of those that are small."""
+    there = read_objects(tree.root, (f"HEAD:{path}" for path in paths), limits.HERE, 8 * limits.MIB)
+    return {name.partition(":")[2]: decode(content) for name, content in there.items()}

@@ -15,8 +15,9 @@ from pathlib import PurePosixPath
 
 from postil.comments.anchoring.equal_files import find_without_git, list_respelled
 from postil.comments.anchoring.former_names import find_former_names
-from postil.comments.anchoring.line_holders import EVER, LineHolders, telling_lines
+from postil.comments.anchoring.line_holders import EVER, LineHolders, find_successors, telling_lines
 from postil.comments.anchoring.locate import fingerprint_of
+from postil.comments.anchoring.renamed_in_steps import follow_renames
 from postil.comments.git.objects import read_objects
 from postil.comments.model import Located, OtherFile
 from postil.comments.source_tree import SourceTree, decode
@@ -109,9 +110,21 @@ def find_other_files(
         new_there = [path for path in paths if path in equal or (then[origin], path) not in before]
         if len(new_there) == 1:
             found[origin] = [OtherFile(new_there[0], known.read_text(new_there[0]), renamed=True, sure=True)]
+    lost = [origin for origin in became if not any(each.renamed for each in found[origin])]
+    for origin, path in _follow(known, lost).items():
+        likely = [each for each in found[origin] if each.path != path]
+        found[origin] = [OtherFile(path, known.read_text(path), renamed=True), *likely][:MOST_FILES]
     for origin in unknown:  # whether a file held the lines before is not known: only what became of the whole file
         found[origin] = [each for each in found[origin] if each.renamed][:1]
     return found
+
+
+def _follow(known: LineHolders, lost: Sequence[str]) -> dict[str, str]:
+    """Returns what files that are gone are called now, after they were edited and renamed one after the other."""
+    names = follow_renames(known.tree, lost)
+    last = find_successors(known, [name for name in names.values() if not known.tree.stat(name)])
+    now = {origin: last.get(name, name) for origin, name in names.items()}
+    return {origin: name for origin, name in now.items() if name != origin and known.tree.stat(name)}
 
 
 def _list_likely(

@@ -29,7 +29,7 @@ from postil.core import call, limits
 from postil.workspace.disk import open_regular
 
 T = TypeVar("T")
-LAYOUT = 10
+LAYOUT = 11
 PAGE = 2000
 MOST_SORTED = 2000
 """Comments that are sorted by file for a page of them."""
