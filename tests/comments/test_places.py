@@ -158,3 +158,57 @@ def test_what_a_sparse_checkout_leaves_out_is_not_told_as_deleted(tmp_path: Path
     assert views.report("HEAD~1").comments == ()
     assert [each.text for each in comments.listed(revision="HEAD").comments] == ["far away"]
     assert comments.maintenance.check_files().exit_status == 0
+
+
+def test_comments_outside_of_a_sparse_checkout_are_counted_and_it_is_said_how_to_see_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = sparse(tmp_path / "work")
+    (root / "a.py").write_text(CODE)
+    comments = Comments(str(root), cache_home=str(tmp_path / "cache"), author="Ann")
+    said = (
+        "The comments of 1 file outside of the sparse checkout are left out: `git sparse-checkout add far` brings them "
+        "here; `postil comments at HEAD` lists them as they were committed"
+    )
+    assert comments.contract.glance() == said
+    comments.add("a.py", 6, "why two?", "QUESTION")
+    assert comments.contract.glance() == f"1 open. {said}"
+    report = ViewTools(comments.context).report("HEAD~1")
+    for answer in (comments.listed(), comments.search("two"), comments.reviewing.list_orphans(), report):
+        assert said in str(answer.for_model())
+        assert said in str(answer.for_person())
+        assert answer.outside == said
+    assert said not in comments.listed(file="a.py").for_model()
+    assert said in comments.listed(file="far/**").for_model()
+    document, words = comments.export("json").for_model()
+    assert said in str(words)
+    assert said not in str(document)
+    comments.export("json").for_person()
+    assert said in capsys.readouterr().err
+    assert said in comments.export("json", output=str(tmp_path / "out.json")).for_person()
+    for form in ("sarif", "codequality"):
+        ViewTools(comments.context).report("HEAD~1", format=form).for_person()
+        assert said in capsys.readouterr().err
+    git(root, "sparse-checkout", "add", "far")
+    assert [each.text for each in comments.listed().comments] == ["why two?", "far away"]
+    assert said not in comments.listed().for_model()
+
+
+def test_a_path_outside_of_a_sparse_checkout_is_said_to_be_outside(tmp_path: Path) -> None:
+    comments = Comments(str(sparse(tmp_path / "work")), cache_home=str(tmp_path / "cache"), author="Ann")
+    for ask in (
+        lambda: comments.add("far/b.py", 2, "x", "NOTE"),
+        lambda: comments.file_comments("far/b.py"),
+        lambda: ViewTools(comments.context).view("far/b.py"),
+        lambda: comments.listed(file="far"),
+        lambda: comments.listed(file="far/b.py"),
+        lambda: comments.export("json", "far/b.py"),
+    ):
+        with pytest.raises(NotFound) as refused:
+            ask()
+        assert refused.value.advice == (
+            "It lies outside of the sparse checkout: `git sparse-checkout add far` brings it here"
+        )
+    with pytest.raises(NotFound) as refused:
+        comments.add("nowhere.py", 2, "x", "NOTE")
+    assert refused.value.advice == "Check that the file exists in the workspace"

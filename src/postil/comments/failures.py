@@ -32,10 +32,10 @@ class SourceNotFound(NotFound):
 
     code = codes.SOURCE_NOT_FOUND
 
-    def __init__(self, path: str, root: str = "") -> None:
+    def __init__(self, path: str, root: str = "", advice: str = "") -> None:
         facts: dict[str, object] = {"workspaceRoot": root} if root else {}
         super().__init__("File not found", filePath=path)
-        self.advice = "Check that the file exists in the workspace"
+        self.advice = advice or "Check that the file exists in the workspace"
         self.data = {"filePath": path, "suggestion": self.advice, **facts}
 
     def text(self) -> str:

@@ -202,7 +202,9 @@ class SourceTree:
 
     def not_found(self, path: str) -> SourceNotFound:
         """Returns the failure that says this file is not there."""
-        return SourceNotFound(path, self.shown_root())
+        from postil.comments.git.outside import advise_outside  # only where something is missing
+
+        return SourceNotFound(path, self.shown_root(), advise_outside(self.root, self.git_dir, path))
 
 
 def is_ignored(tree: SourceTree, path: str) -> bool:

@@ -17,6 +17,7 @@ from postil.comments.anchoring.line_holders import LineHolders, list_changed
 from postil.comments.anchoring.moved_files import find_other_files, list_files
 from postil.comments.anchoring.reader import CommentReader
 from postil.comments.anchoring.swapped_files import Content, find_swapped
+from postil.comments.git.outside import tell_outside
 from postil.comments.index.cache import IN_FILE, Index, Seen, find_held, find_holders_of
 from postil.comments.index.change_gate import FolderWatch
 from postil.comments.index.fit import fit_text
@@ -311,6 +312,10 @@ class Overview:
         """Returns the sidecars that cannot be read, of these files."""
         problems = self.index.problems().items()
         return tuple(Damage(path, why) for path, why in problems if not file or file_matches(file, path))
+
+    def outside(self, file: str = "") -> str:
+        """Returns what is to be said of comments that a sparse checkout leaves out, of these files; mostly nothing."""
+        return tell_outside(self.tree.root, self.tree.git_dir, lambda path: not file or file_matches(file, path))
 
     def _stamp(self, path: str) -> str:
         return f"{self.tree.stat(path + SUFFIX)} {self.tree.stat(path)}{CAUTION[self.tree.cautious]}"

@@ -286,6 +286,8 @@ class Found(Answer, frozen=True):
     damaged: tuple[Damage, ...] = ()
     inReplies: dict[str, tuple[str, ...]] | UnsetType = UNSET
     """Of comments that were found by their replies alone, these replies."""
+    outside: str | UnsetType = UNSET
+    """What is said of comments that a sparse checkout leaves out."""
 
     def metadata(self) -> Mapping[str, Any]:
         return {"totalResults": self.totalResults, "query": self.query, "filters": self.filters}
@@ -301,7 +303,7 @@ class Found(Answer, frozen=True):
 
     def _list_hits(self, *, named: bool, most: int = sys.maxsize) -> str:
         if not self.totalResults:
-            return f'No comments found matching query: "{self.query}"' + self._warn(named) + warn_damaged(self.damaged)
+            return f'No comments found matching query: "{self.query}"' + self._warn(named) + self._warn_missing()
         one = "1 matching comment" if self.totalResults == 1 else f"{self.totalResults} matching comments"
         shown = len(self.comments)
         more = f" (showing the newest {shown})" if shown < self.totalResults else ""
@@ -317,7 +319,10 @@ class Found(Answer, frozen=True):
             if most < 0 and number < shown:
                 listed.append(f"and {shown - number} more")
                 break
-        return "\n\n".join(listed) + warn_damaged(self.damaged)
+        return "\n\n".join(listed) + self._warn_missing()
+
+    def _warn_missing(self) -> str:
+        return warn_damaged(self.damaged) + warn_outside(self.outside)
 
     def _warn(self, named: bool) -> str:
         """What was looked for beside the query: it is easily the reason that nothing is found."""
@@ -339,6 +344,11 @@ def warn_damaged(damaged: Sequence[Damage]) -> str:
     named = "".join(f"\n   {each.filePath}.comments: {each.problem}" for each in damaged[:5])
     more = f"\n   and {len(damaged) - 5} more" if len(damaged) > 5 else ""
     return f"\n\n⚠️ Not read, and left untouched (postil comments check --fix):{named}{more}"
+
+
+def warn_outside(said: str | UnsetType) -> str:
+    """Returns the same of comments that are not in the work tree."""
+    return "" if isinstance(said, UnsetType) else f"\n\n⚠️ {said}"
 
 
 def _show_hit(number: int, comment: CommentNow, named: bool) -> str:
@@ -380,6 +390,8 @@ class Exported(Answer, frozen=True, omit_defaults=True):
     """The file it was written to, when one was named."""
     damaged: tuple[Damage, ...] = ()
     """The comment files that could not be read: what they hold is missing."""
+    outside: str | UnsetType = UNSET
+    """What is said of comments that a sparse checkout leaves out."""
 
     @property
     def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
@@ -397,15 +409,19 @@ class Exported(Answer, frozen=True, omit_defaults=True):
     def for_model(self) -> Sequence[Block]:
         text, blob = (None if isinstance(each, UnsetType) else each for each in (self.document, self.blob))
         document = Embedded(Document(self.uri, self.mimeType, text=text, blob=blob))
-        return [document, Text(warn_damaged(self.damaged).strip())] if self.damaged else [document]
+        return [document, Text(missing)] if (missing := self._warn_missing()) else [document]
 
     def for_person(self) -> str:
         if isinstance(self.document, str):
-            if self.damaged:
-                sys.stderr.write(harmless(warn_damaged(self.damaged).strip()) + "\n")
+            if missing := self._warn_missing():
+                sys.stderr.write(f"{harmless(missing)}\n")
             return self.document
         where = f" to {self.written}" if self.written else ""
-        return f"✅ Exported {self.totalComments} comments as {self.format}{where} ({self.sizeBytes} bytes)"
+        done = f"✅ Exported {self.totalComments} comments as {self.format}{where} ({self.sizeBytes} bytes)"
+        return done + warn_damaged(self.damaged) + warn_outside(self.outside)
+
+    def _warn_missing(self) -> str:
+        return (warn_damaged(self.damaged) + warn_outside(self.outside)).strip()
 
 
 def show_row(each: CommentNow, name: str) -> str:

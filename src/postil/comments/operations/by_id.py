@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Meta, Struct, to_builtins
+from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 from msgspec.json import encode
 
 from postil.comments.clock import new_id, now
@@ -19,6 +19,7 @@ from postil.comments.operations.answers import (
     show_line,
     show_row,
     warn_damaged,
+    warn_outside,
 )
 from postil.comments.operations.validation import (
     AnyState,
@@ -60,6 +61,7 @@ class PlainList(Struct, frozen=True):
     comments: tuple[CommentNow, ...]
     total: int
     damaged: tuple[Damage, ...]
+    outside: str | UnsetType = UNSET
 
 
 class PlainListAt(Struct, frozen=True, omit_defaults=True):
@@ -79,6 +81,8 @@ class Listed(Answer, frozen=True):
     damaged: tuple[Damage, ...] = ()
     names: Mapping[str, str] = NO_NAMES
     """Short names for people, which every command takes."""
+    outside: str | UnsetType = UNSET
+    """What is said of comments that a sparse checkout leaves out."""
 
     @property
     def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
@@ -92,13 +96,13 @@ class Listed(Answer, frozen=True):
         return self._join([show_row(each, self.names.get(each.id, each.id)) for each in self.comments], "--limit")
 
     def plain(self) -> PlainList | PlainListAt:
-        return PlainList(self.comments, self.total, self.damaged)
+        return PlainList(self.comments, self.total, self.damaged, self.outside)
 
     def _join(self, rows: list[str], argument: str) -> str:
         lines = rows or ["No comments."]
         if self.total > len(self.comments):
             lines.append(f"… and {self.total - len(self.comments)} more ({argument})")
-        return "\n".join(lines) + warn_damaged(self.damaged)
+        return "\n".join(lines) + warn_damaged(self.damaged) + warn_outside(self.outside)
 
 
 class ListedAt(Listed, frozen=True):
@@ -319,7 +323,7 @@ class CommentsById:
         located.sort(key=_order)
         shown = tuple(comment_now(each) for each in located[:limit])
         short = self._context.short_names() if call.current().person else {}
-        return Listed(shown, total, overview.damaged(file), short)
+        return Listed(shown, total, overview.damaged(file), short, overview.outside(file) or UNSET)
 
     def _read_first(self, where: str, values: Sequence[object], limit: int) -> tuple[int, list[Located]]:
         """Returns how many comments there are, and as many as are shown of the first files."""

@@ -481,7 +481,8 @@ class ContractTools:
         """The comments in one line, for `postil status`."""
         files = 0 if self._tree.bare else sum(1 for _ in self._store.paths())
         if not files:
-            return "no comments"
+            left_out = "" if self._tree.bare else self._context.overview.outside()
+            return left_out or "no comments"
         overview = self._context.overview
         if files > len(overview.index.paths()) + QUICKLY_READ:
             return f"{files} files have comments"  # never read before: too much for a glance
@@ -493,4 +494,5 @@ class ContractTools:
             if count[state]
         ]
         how = "postil comments orphans" if call.current().person else "comments_orphans"
-        return ", ".join([f"{count['open']} open", *lost]) + (f" ({how})" if lost else "")
+        said = ", ".join([f"{count['open']} open", *lost]) + (f" ({how})" if lost else "")
+        return f"{said}. {left_out}" if (left_out := overview.outside()) else said

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.json import encode
 from msgspec.structs import replace
 
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import innermost, symbols
 from postil.comments.model import Candidate
-from postil.comments.operations.answers import CommentNow, leave_out_unlikely, list_old_code, show_line
+from postil.comments.operations.answers import CommentNow, leave_out_unlikely, list_old_code, show_line, warn_outside
 from postil.comments.operations.by_id import LISTED, CommentsById
 from postil.comments.operations.contract import ContractTools
 from postil.comments.operations.validation import Limit, Where
@@ -44,17 +44,17 @@ class Orphaned(Answer, frozen=True, omit_defaults=True):
     comments: tuple[CommentNow, ...]
     total: int = 0
     """How many there are in all."""
+    outside: str | UnsetType = UNSET
+    """What is said of comments that a sparse checkout leaves out."""
 
     def for_model(self) -> str:
-        if not self.comments:
-            return "No comment has lost its code."
-        return "\n".join([*map(_show_options, self.comments), *self._tell_rest("limit")])
+        shown = [*map(_show_options, self.comments), *self._tell_rest("limit")] or ["No comment has lost its code."]
+        return "\n".join(shown) + warn_outside(self.outside)
 
     def for_person(self) -> str | None:
-        if not self.comments:
-            return None
         rest = self._tell_rest("--limit; `postil comments doubts --skip` shows others")
-        return "\n".join([*map(_show_options, self.comments), *rest])
+        said = "\n".join([*map(_show_options, self.comments), *rest]) + warn_outside(self.outside)
+        return said.strip() or None
 
     def _tell_rest(self, how: str) -> list[str]:
         return [f"{len(self.comments)} of {self.total} are shown ({how})"] if self.total > len(self.comments) else []
@@ -119,7 +119,8 @@ class ReviewTools:
         found = self._find(file, LOST)
         page = [*islice(found, skip, skip + limit)]
         total = count_comments(self._context.overview.index, LOST) if not file else skip + len(page) + _count(found)
-        return Orphaned(self._explain(page), total)
+        outside = self._context.overview.outside(self._context.tree.where(file))
+        return Orphaned(self._explain(page), total, outside or UNSET)
 
     def _find(self, file: str, where: str) -> Iterator[Located]:
         """Yields the comments of a file for which a condition holds, read as they are asked for."""

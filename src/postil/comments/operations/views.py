@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 from msgspec.json import encode
 from msgspec.structs import replace
 
 from postil.comments.model import Damage
-from postil.comments.operations.answers import CommentNow, comment_now, show_line, warn_damaged
+from postil.comments.operations.answers import CommentNow, comment_now, show_line, warn_damaged, warn_outside
 from postil.comments.operations.by_id import LISTED
 from postil.comments.operations.validation import Where
 from postil.comments.search.filters import file_matches
@@ -86,6 +86,8 @@ class Reported(Answer, frozen=True):
     """How many there are in all; no more than MOST_REPORTED are reported."""
     lost: int = 0
     """How many of all have lost their code, perhaps."""
+    outside: str | UnsetType = UNSET
+    """What is said of comments that a sparse checkout leaves out."""
 
     @property
     def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
@@ -100,7 +102,7 @@ class Reported(Answer, frozen=True):
         ]
         if self.total > len(self.comments):
             lines.append(self._tell_rest())
-        return "\n".join(lines) + warn_damaged(self.damaged)
+        return "\n".join(lines) + warn_damaged(self.damaged) + warn_outside(self.outside)
 
     def for_person(self) -> str | bytes:
         if self.format == "text":
@@ -108,6 +110,8 @@ class Reported(Answer, frozen=True):
         from postil.comments.show.ci_reports import make_code_quality, make_sarif  # only where CI reads it
 
         rest = self._tell_rest() if self.total > len(self.comments) else ""
+        if missing := warn_outside(self.outside).strip():
+            sys.stderr.write(f"{missing}\n")
         if self.format == "sarif":
             return make_sarif(self.comments, rest)
         if rest:
@@ -228,7 +232,8 @@ class ViewTools:
                 if total <= MOST_REPORTED:
                     found.append(comment_now(each))
         found.sort(key=lambda each: (each.movedTo or each.filePath, each.line, each.id))
-        return Reported(commit, tuple(found), format, failOn, context.overview.damaged(), total, lost)
+        damaged, outside = context.overview.damaged(), context.overview.outside() or UNSET
+        return Reported(commit, tuple(found), format, failOn, damaged, total, lost, outside)
 
     @reads("comments_text", shell="comments text", positional=("path",), tool=False)
     def show_text(self, path: Annotated[str, Meta(description="A comment file")]) -> str:

@@ -41,7 +41,8 @@ def search(
     total, located = overview.index.newest(hits, where, values, limit)
     found = tuple(comment_now(each) for each in located)
     inside = {each.id: some for each in found if (some := _list_matching(pattern, each))} if replies else {}
-    return Found(found, total, query, shown, overview.damaged(conditions.file), inside or UNSET)
+    damaged, outside = overview.damaged(conditions.file), overview.outside(conditions.file)
+    return Found(found, total, query, shown, damaged, inside or UNSET, outside or UNSET)
 
 
 def _list_matching(pattern: Pattern, each: CommentNow) -> tuple[str, ...]:

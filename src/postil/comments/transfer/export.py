@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, cast, get_args
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from postil.anchor.page import LONGEST_TEXT, MOST_ROWS
@@ -56,10 +57,12 @@ def export_document(tree: SourceTree, overview: Overview, format_: str, where: s
     total = write_export(tree, overview, format_, where, options, cast(BinaryIO, out), LARGEST_ANSWER)
     data = out.getbuffer()
     uri, mime = FORMATS[format_]
-    damaged = overview.damaged(where)
+    made = Exported(
+        format_, total, len(data), uri, mime, damaged=overview.damaged(where), outside=overview.outside(where) or UNSET
+    )
     if format_ == "parquet":
-        return Exported(format_, total, len(data), uri, mime, blob=base64.b64encode(data).decode(), damaged=damaged)
-    return Exported(format_, total, len(data), uri, mime, document=str(data, "utf-8"), damaged=damaged)
+        return replace(made, blob=base64.b64encode(data).decode())
+    return replace(made, document=str(data, "utf-8"))
 
 
 def export_file(
@@ -78,8 +81,9 @@ def export_file(
         if os.path.exists(beside):
             os.unlink(beside)
     uri, mime = FORMATS[format_]
-    damaged = overview.damaged(where)
-    return Exported(format_, total, os.path.getsize(output), uri, mime, written=output, damaged=damaged)
+    damaged, outside = overview.damaged(where), overview.outside(where) or UNSET
+    size = os.path.getsize(output)
+    return Exported(format_, total, size, uri, mime, written=output, damaged=damaged, outside=outside)
 
 
 def write_export(

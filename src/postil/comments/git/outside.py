@@ -1,0 +1,58 @@
+"""What a sparse checkout leaves out: comment files that git has and the work tree has not. Reads git's index.
+
+Only files are counted: a partial clone does not even have what is in them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from shlex import quote
+
+from postil.workspace.git import try_git
+
+MOST_NAMED = 3
+
+
+def tell_outside(root: str, git_dir: str, wanted: Callable[[str], bool]) -> str:
+    """Returns how many comment files of those that are wanted lie outside, and how to see them; empty if none does."""
+    if not _is_sparse(git_dir):
+        return ""
+    files = [name.removesuffix(".comments") for name in _list_outside(root) if name.endswith(".comments")]
+    files = [name for name in files if wanted(name)]
+    if not files:
+        return ""
+    those = "1 file" if len(files) == 1 else f"{len(files)} files"
+    folders = dict.fromkeys(map(os.path.dirname, files))
+    how = _add(list(folders)) if len(folders) <= MOST_NAMED else "`git sparse-checkout disable`"
+    return (
+        f"The comments of {those} outside of the sparse checkout are left out: {how} brings them here; "
+        "`postil comments at HEAD` lists them as they were committed"
+    )
+
+
+def advise_outside(root: str, git_dir: str, path: str) -> str:
+    """Returns what to do about a file or folder that is not here because it lies outside; empty where it does not."""
+    if not _is_sparse(git_dir):
+        return ""
+    there = _list_outside(root, path)
+    if not there:
+        return ""
+    folder = os.path.dirname(path) if path in there else path
+    return f"It lies outside of the sparse checkout: {_add([folder])} brings it here"
+
+
+def _is_sparse(git_dir: str) -> bool:
+    return bool(git_dir) and os.path.exists(os.path.join(git_dir, "info", "sparse-checkout"))
+
+
+def _list_outside(root: str, *paths: str) -> list[str]:
+    rows = try_git(root, "ls-files", "-t", "-z", "--", *paths).out.decode("utf-8", "surrogateescape").split("\0")
+    marked = (row[2:] for row in rows if row.startswith("S "))
+    return [name for name in marked if not os.path.lexists(os.path.join(root, name))]
+
+
+def _add(folders: list[str]) -> str:
+    if "" in folders:  # a cone always holds the root; without one its files are named by pattern
+        return "`git sparse-checkout disable`"
+    return f"`git sparse-checkout add {' '.join(map(quote, folders))}`"
