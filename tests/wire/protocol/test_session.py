@@ -9,6 +9,7 @@ import pytest
 
 from postil.core.call import Question
 from postil.core.failure import Failure, NotFound, StorageFailed
+from postil.core.invoke import LONGEST_KEY
 from postil.core.registry import Registry
 from postil.wire.protocol import jsonrpc
 from postil.wire.protocol.events import Answered, Bug, Cancelled, Reply, Work
@@ -197,6 +198,19 @@ def test_the_idempotency_key_of_a_header_counts_the_items_of_a_batch() -> None:
     assert (first.key, second.key) == ("k#0", "own")
     assert started(session, request("tools/call", 3, name="count"), "k").key == "k"
     assert started(session, request("tools/call", 4, name="count")).key == ""
+
+
+def test_the_longest_idempotency_key_is_one_for_a_batch_as_for_a_call() -> None:
+    session = with_batches()
+    items = [request("tools/call", n, name="count") for n in range(12)]
+    names: list[list[str]] = []
+    for key in ("x" * LONGEST_KEY, "x" * (LONGEST_KEY - 1) + "y", "x" * (LONGEST_KEY + 1)):
+        works = session.receive(b"[" + b",".join(items) + b"]", key)
+        names.append([work.key for work in works if isinstance(work, Work)])
+        session.in_flight.clear()
+    assert len({*names[0], *names[1]}) == 24, "each item of each batch has a key of its own"
+    assert max(map(len, names[0] + names[1])) <= LONGEST_KEY
+    assert min(map(len, names[2])) > LONGEST_KEY, "what is refused alone is refused here"
 
 
 def test_a_bug_in_a_method_is_answered_in_general_words_and_told() -> None:

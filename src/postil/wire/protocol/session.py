@@ -146,7 +146,7 @@ class Session:
         happened: list[Event] = []
         whole = b""
         for position, item in enumerate(items):
-            for event in self.take(item, f"{key}#{position}" if key else ""):
+            for event in self.take(item, _name_item(key, position) if key else ""):
                 if isinstance(event, Reply):
                     whole = batch.end(position, event.frame)
                     continue
@@ -291,6 +291,18 @@ def refuse(request_id: jsonrpc.Id | None, code: int, message: str, data: object 
 
 
 @cache
+def _name_item(key: str, position: int) -> str:
+    """Returns the key of an item of a batch: what is no key alone is none here, and what is one alone is one here."""
+    from postil.core.invoke import LONGEST_KEY  # only batches with a key pay for it
+
+    own = f"{key}#{position}"
+    if len(own) <= LONGEST_KEY or len(key) > LONGEST_KEY:
+        return own
+    import hashlib
+
+    return f"{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()}#{position}"
+
+
 def _direct_methods() -> ModuleType:
     from postil.wire.protocol.dialects import direct_methods  # clients on stdio speak MCP alone
 
