@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ def make_bare(folder: Path) -> Path:
 class Hosts:
     """The hosts, each with a state folder and so a clone of its own."""
 
-    def __init__(self, folder: Path, postgres: PostgresServer, count: int = 3) -> None:
+    def __init__(self, folder: Path, postgres: PostgresServer, count: int = 3, *, peers: Sequence[str] = ()) -> None:
         self.folder, self.bare = folder, make_bare(folder)
         config = folder / "postil.toml"
         config.write_text(SETTINGS.format(bare=self.bare))
@@ -55,6 +56,8 @@ class Hosts:
         }
         self.keys = {name: self._make_key(name) for name in ("member", "reader", "stranger")}
         self.ports = [0] * count
+        self._peers = peers
+        """The addresses by which the hosts reach one another, where these are not their own."""
         self.processes = [self._start(number) for number in range(count)]
         self.paused: set[int] = set()
 
@@ -67,6 +70,8 @@ class Hosts:
         home = self.folder / f"host{number}"
         home.mkdir(exist_ok=True)
         own = {f"XDG_{name}_HOME": str(home / name.lower()) for name in ("STATE", "CACHE")}
+        if self._peers:
+            own["POSTIL_PEER_ADDRESS"] = self._peers[number]
         command = [BIN / "postil", "serve", "--http", f"127.0.0.1:{self.ports[number]}", "--auth", "key"]
         process = subprocess.Popen(
             command, cwd=home, stderr=subprocess.PIPE, text=True, env={**os.environ, **self.environ, **own}

@@ -86,6 +86,12 @@ class HostedWorkspace:
         turn = self._turn
         return turn.server if turn is not None and turn.lasts else None
 
+    @property
+    def turn(self) -> int:
+        """The number of the turn that lasts; 0 where another host may have it. Does not block."""
+        turn = self._turn
+        return turn.lease.number if turn is not None and turn.lasts else 0
+
     def find(self) -> Server | Peer:
         """Returns the server if this host has the lease, or takes it now; else who serves it. Raises a Failure."""
         with self._lock:

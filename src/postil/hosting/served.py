@@ -32,6 +32,8 @@ class LocalWorkspace:
         self._lock = threading.Lock()
         self.current: Server | None = None
         """Its server; None before its first use."""
+        self.turn = 0
+        """No replica hands anything on to it."""
 
     def find(self) -> Server:
         """Returns its server, made on first use."""

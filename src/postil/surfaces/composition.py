@@ -64,6 +64,11 @@ class ServedWorkspace(Protocol):
         """Its server, if this process serves it now and is ready. Does not block."""
         ...
 
+    @property
+    def turn(self) -> int:
+        """The number of the turn in which this process serves it; 0 where it has none. Does not block."""
+        ...
+
     def find(self) -> Server | tuple[str, int]:
         """Returns its server, or the address of the replica that serves it and the number of its turn.
 

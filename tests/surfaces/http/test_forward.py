@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -11,29 +10,13 @@ import pytest
 
 from postil.core.call import Caller
 from postil.surfaces.http import forward as forwarding
-from postil.surfaces.http.forward import SEAL, PeerGone, forward, is_sealed, make_seal
+from postil.surfaces.http.forward import PeerGone, forward
 from postil.wire.transports.http.asked import Asked
 
 pytestmark = pytest.mark.anyio
-KEY = b"k" * 32
+SEALED = b"1 2 3 4"
 HEADERS = {b"authorization": b"Bearer x", b"content-type": b"application/json", b"origin": b"http://evil"}
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-
-
-def test_a_seal_is_for_one_request_of_one_caller_and_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    sealed = {**HEADERS, SEAL: make_seal(KEY, "POST", "/w/a/mcp", HEADERS, b"body")}
-    assert is_sealed(KEY, "POST", "/w/a/mcp", sealed, b"body")
-    assert not is_sealed(KEY, "POST", "/w/b/mcp", sealed, b"body")
-    assert not is_sealed(KEY, "GET", "/w/a/mcp", sealed, b"body")
-    assert not is_sealed(KEY, "POST", "/w/a/mcp", sealed, b"other")
-    assert not is_sealed(b"l" * 32, "POST", "/w/a/mcp", sealed, b"body")
-    assert not is_sealed(KEY, "POST", "/w/a/mcp", {**sealed, b"authorization": b"Bearer y"}, b"body")
-    assert not is_sealed(KEY, "POST", "/w/a/mcp", {**sealed, b"idempotency-key": b"y"}, b"body")
-    for odd in (b"", b"x", b"1", b"-5 00", b"9" * 400, b"1 " + b"\xff" * 64):
-        assert not is_sealed(KEY, "POST", "/w/a/mcp", {**sealed, SEAL: odd}, b"body")
-    later = time.time() + forwarding.SKEW + 2
-    monkeypatch.setattr(time, "time", lambda: later)
-    assert not is_sealed(KEY, "POST", "/w/a/mcp", sealed, b"body")
 
 
 class Client:
@@ -63,7 +46,7 @@ async def ask(serve: Serve, client: Client, *, still: bool = True) -> None:
 
     asked = Asked(HEADERS, Caller(), client.receive, client.send, body=b"body", carried=[(b"x-left", b"5")])
     try:
-        await forward(address, KEY, "POST", "/w/a/mcp", asked, serves_still)
+        await forward(address, SEALED, "POST", "/w/a/mcp", asked, serves_still)
     finally:
         server.close()
 
@@ -135,12 +118,42 @@ async def test_of_less_than_nothing_nothing_is_read(said: bytes) -> None:
     assert len(client.body) == 0
 
 
-@pytest.mark.parametrize("status", [b"100", b"101", b"0", b"99", b"600", b"-10", b"2 0"])
-async def test_a_status_that_ends_no_request_is_no_answer(status: bytes) -> None:
+@pytest.mark.parametrize(
+    "status", [b"100", b"101", b"0", b"99", b"600", b"-10", b"2 0", b"301", b"302", b"307", b"304"]
+)
+async def test_a_status_that_ends_no_request_or_leads_elsewhere_is_no_answer(status: bytes) -> None:
     client = Client()
     with pytest.raises(PeerGone) as gone:
         await ask(answering(b"HTTP/1.1 " + status + b" Odd\r\nContent-Length: 0\r\n\r\n"), client)
     assert (client.status, gone.value.started) == (0, False)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"Content-Length: 5\r\nContent-Length: 4\r\n",
+        b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: gzip\r\n",
+        b"Content-Length: 5\r\nX-Odd: a\nSet-Cookie: b=c\r\n",
+        b"Content-Length: 5\r\nContent-Type: a\rb\r\n",
+        b"Content-Length: 5\r\nContent-Type: a\0b\r\n",
+        b"Content-Length: " + b"9" * 5000 + b"\r\n",
+    ],
+)
+async def test_an_answer_that_contradicts_itself_or_hides_another_is_none(said: bytes) -> None:
+    client = Client()
+    with pytest.raises(PeerGone) as gone:
+        await ask(answering(b"HTTP/1.1 200 OK\r\n" + said + b"\r\n", b"hello"), client)
+    assert (client.status, client.body, gone.value.started) == (0, b"", False)
+
+
+async def test_who_listens_there_sets_nothing_in_the_browser_of_who_asked() -> None:
+    client = Client()
+    odd = b"Set-Cookie: a=b\r\nLocation: http://evil\r\nAccess-Control-Allow-Origin: *\r\nX-Request-Id: 1\r\n"
+    said = b"HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nMcp-Session-Id: s\r\n" + odd + b"Content-Length: 2\r\n\r\n"
+    await ask(answering(said, b"{}HTTP/1.1 200 OK\r\n\r\nmore than it said"), client)
+    kept = {b"content-type": b"a/b", b"mcp-session-id": b"s", b"content-length": b"2", b"x-left": b"5"}
+    assert (client.headers, client.body) == (kept, b"{}")
 
 
 async def test_nobody_there_is_known_to_have_done_nothing() -> None:
@@ -150,7 +163,7 @@ async def test_nobody_there_is_known_to_have_done_nothing() -> None:
     client = Client()
     asked = Asked(HEADERS, Caller(), client.receive, client.send)
     with pytest.raises(PeerGone) as gone:
-        await forward("http://127.0.0.1:1", KEY, "POST", "/w/a/mcp", asked, serves_still)
+        await forward("http://127.0.0.1:1", SEALED, "POST", "/w/a/mcp", asked, serves_still)
     assert not gone.value.sent
 
 

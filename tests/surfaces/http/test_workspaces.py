@@ -16,7 +16,8 @@ from postil.surfaces.gateway.refused import OutcomeUnknown, Refused, Unavailable
 from postil.surfaces.gateway.visitor import View, Visitor
 from postil.surfaces.http import workspaces as module
 from postil.surfaces.http.app import SMALL_BODY, HttpApp
-from postil.surfaces.http.forward import MOVED, SEAL, PeerGone
+from postil.surfaces.http.forward import MOVED, PeerGone
+from postil.surfaces.http.seals import SEAL
 from postil.surfaces.http.serve import hosts_for
 from postil.surfaces.http.workspaces import Room, Workspaces
 from postil.wire.protocol import jsonrpc
@@ -34,6 +35,7 @@ class Served:
     """A workspace that is where the test says."""
 
     name = "web"
+    turn = 3
 
     def __init__(self, *places: Any) -> None:
         self.places = [*places]
@@ -63,7 +65,7 @@ def visitor(*names: str, writes: bool = True, principal: str = "key:1") -> Visit
 
 def rooms(*places: Any, **lists: Any) -> tuple[Room, Workspaces]:
     room = Room(Served(*places), WorkspaceSettings(**lists))
-    return room, Workspaces({"web": room}, lambda: b"k" * 32, server().registry.find)
+    return room, Workspaces({"web": room}, b"k" * 32, server().registry.find)
 
 
 async def test_a_path_leads_to_one_workspace_or_to_none() -> None:
@@ -186,7 +188,16 @@ async def test_a_workspace_that_nobody_serves_is_waited_for_and_then_refused(mon
 async def test_what_was_handed_on_is_never_handed_on_again() -> None:
     room, workspaces = rooms(("http://other", 1))
     with pytest.raises(Refused) as refused:
-        await workspaces.serve_here(room, View(), asked())
+        await workspaces.serve_here(room, View(), asked(), 3)
+    assert (refused.value.status, refused.value.headers) == (503, [(MOVED, b"1")])
+
+
+async def test_what_was_handed_on_to_an_earlier_turn_is_not_served_by_this_one() -> None:
+    here = server()
+    room, workspaces = rooms(here)
+    assert (await workspaces.serve_here(room, View(), asked(), 3)).server is here
+    with pytest.raises(Refused) as refused:
+        await workspaces.serve_here(room, View(), asked(), 2)
     assert (refused.value.status, refused.value.headers) == (503, [(MOVED, b"1")])
 
 

@@ -18,10 +18,10 @@ from postil.surfaces.gateway.signatures import Bodiless
 from postil.surfaces.gateway.visitor import Visitor, tighten
 from postil.surfaces.http.cors import Cors, is_preflight
 from postil.surfaces.http.endpoints import Endpoints
-from postil.surfaces.http.forward import SEAL
 from postil.surfaces.http.hosts import Hosts, is_by_address
 from postil.surfaces.http.metrics import Metrics
 from postil.surfaces.http.readiness import Readiness
+from postil.surfaces.http.seals import SEAL
 from postil.surfaces.http.workspaces import Room, Workspaces
 from postil.wire.protocol import jsonrpc
 from postil.wire.server import Server
@@ -234,14 +234,14 @@ class HttpApp:
         with suppress(Refused, http_body.TooLarge):  # before the seal is seen to be right, nothing is told
             await (self._body(asked, self._handed_on) if method == "POST" else asyncio.sleep(0))
         try:
-            is_forwarded = workspaces.is_forwarded(method, scope["path"], asked)
-            visitor = await gateway.identify(headers) if is_forwarded else None
+            turn = workspaces.find_turn(method, scope["path"], asked)
+            visitor = await gateway.identify(headers) if turn is not None else None
             view = room.view_for(visitor) if visitor is not None else None
-            if visitor is None or view is None:
+            if visitor is None or view is None or turn is None:
                 await self._other(scope["path"], headers, scope, send)
                 return
             asked.caller = visitor.caller
-            endpoint = await workspaces.serve_here(room, view, asked)
+            endpoint = await workspaces.serve_here(room, view, asked, turn)
         except Refused as refused:
             refused.is_read, refused.request_id = bool(asked.body), jsonrpc.find_id(asked.body)
             raise

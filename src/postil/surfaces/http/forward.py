@@ -1,34 +1,39 @@
 """Handing a request on to the replica that serves its workspace, and its answer back, as it comes.
 
 The request was let in here: its credential, its signature and its limits are checked. So that the other replica knows,
-it carries a seal that only those who share POSTIL_SECRET can make; the other one looks at the credential again, and
-takes the rest as done.
+it carries a seal (`seals.py`) that only those who share POSTIL_SECRET can make; the other one looks at the credential
+again, and takes the rest as done. Who listens at a replica's address need not be one any more: of an answer only what
+an endpoint says is handed on, and one that contradicts itself is none.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
-import time
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from urllib.parse import urlsplit
 
 from postil.core import limits
+from postil.surfaces.http.seals import SEAL
 from postil.wire.transports.http.asked import Asked
-from postil.wire.transports.http.headers import Headers
+from postil.wire.transports.http.headers import SESSION
 
-SEAL = b"x-postil-forwarded"
 MOVED = b"x-postil-moved"
 """Said by a replica that does not serve the workspace any more: it did nothing."""
-SKEW = 300.0
-"""Seconds by which the clocks of two replicas may differ."""
 CONNECT = 3.0
 LOOK_EVERY = 0.5
 """Seconds after which a replica that does not answer is looked at: whether it still serves the workspace."""
-_OWN = frozenset({b"connection", b"keep-alive", b"transfer-encoding", b"te", b"upgrade", b"trailer", b"expect"})
-_NOT_SENT = _OWN | {b"host", b"content-length", b"origin", SEAL}
+_NOT_SENT = frozenset({
+    b"connection", b"keep-alive", b"transfer-encoding", b"te", b"upgrade", b"trailer", b"expect", b"host",
+    b"content-length", b"origin", SEAL,
+})  # fmt: skip
+_SAID = frozenset({
+    b"content-type", b"content-length", b"cache-control", b"x-accel-buffering", b"allow", b"retry-after",
+    b"www-authenticate", b"accept-encoding", SESSION,
+})  # fmt: skip
+"""Headers of an endpoint's answer. The replica that hands it on adds its own."""
+_VALUE = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
 
 
 class PeerGone(Exception):
@@ -42,31 +47,10 @@ class PeerGone(Exception):
         """Whether a part of its answer was handed on already."""
 
 
-def make_seal(key: bytes, method: str, path: str, headers: Headers, body: bytes) -> bytes:
-    """Returns what says that this very request was let in by a replica."""
-    now = b"%d" % time.time()
-    return now + b" " + _digest(key, now, method, path, headers, body)
-
-
-def is_sealed(key: bytes, method: str, path: str, headers: Headers, body: bytes) -> bool:
-    """Returns whether a replica that shares our secret let this request in, just now."""
-    now, _, digest = headers.get(SEAL, b"").partition(b" ")
-    if not now.isdigit() or len(now) > 12 or abs(time.time() - int(now)) > SKEW:
-        return False
-    return hmac.compare_digest(digest, _digest(key, now, method, path, headers, body))
-
-
-def _digest(key: bytes, now: bytes, method: str, path: str, headers: Headers, body: bytes) -> bytes:
-    who = headers.get(b"authorization", b""), headers.get(b"private-token", b""), headers.get(b"mcp-session-id", b"")
-    parts = (now, method.encode(), path.encode(), body, *who, headers.get(b"idempotency-key", b""))
-    hashed = b"".join(hashlib.sha256(part).digest() for part in parts)
-    return hmac.digest(key, hashed, "sha256").hex().encode()
-
-
 async def forward(
-    address: str, key: bytes, method: str, path: str, asked: Asked, serves_still: Callable[[], Awaitable[bool]]
+    address: str, seal: bytes, method: str, path: str, asked: Asked, serves_still: Callable[[], Awaitable[bool]]
 ) -> None:
-    """Send the request to the replica at this address and hand its answer on. Raises PeerGone."""
+    """Send the sealed request to the replica at this address and hand its answer on. Raises PeerGone."""
     where = urlsplit(address)
     try:
         async with asyncio.timeout(CONNECT):
@@ -78,7 +62,6 @@ async def forward(
     left = asyncio.ensure_future(_wait_for_end(asked))
     started = False
     try:
-        seal = make_seal(key, method, path, asked.headers, asked.body)
         lines = [f"{method} {path} HTTP/1.1\r\nhost: {where.netloc}\r\nconnection: close\r\n".encode()]
         lines += [b"%s: %s\r\n" % pair for pair in asked.headers.items() if pair[0] not in _NOT_SENT]
         lines.append(b"%s: %s\r\ncontent-length: %d\r\n\r\n" % (SEAL, seal, len(asked.body)))
@@ -95,10 +78,11 @@ async def forward(
         status, headers = head.result()
         if any(name == MOVED for name, _ in headers):
             raise PeerGone(sent=False)
-        kept = [pair for pair in headers if pair[0] not in _OWN]
+        size = _find_size(headers, status)
+        kept = [pair for pair in headers if pair[0] in _SAID]
         await asked.send({"type": "http.response.start", "status": status, "headers": [*kept, *asked.carried]})
         started = True
-        await _hand_on(reader, dict(headers), status, asked, left)
+        await _hand_on(reader, size, asked, left)
     except (OSError, EOFError, ValueError, asyncio.LimitOverrunError):
         raise PeerGone(sent=True, started=started) from None
     finally:
@@ -122,9 +106,24 @@ async def _read_head(reader: asyncio.StreamReader) -> tuple[int, list[tuple[byte
     first, *lines = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")
     pairs = (line.partition(b":") for line in lines if line)
     status = _read_size(first.partition(b" ")[2][:3], 10)
-    if not 200 <= status < 600:  # nothing else ends a request
+    if not 200 <= status < 600 or 300 <= status < 400:  # no replica leads elsewhere, and nothing else ends a request
         raise ValueError
-    return status, [(name.strip().lower(), value.strip()) for name, _, value in pairs]
+    headers = [(name.strip().lower(), value.strip()) for name, _, value in pairs]
+    if not all(_VALUE.fullmatch(value) for _, value in headers):
+        raise ValueError
+    return status, headers
+
+
+def _find_size(headers: list[tuple[bytes, bytes]], status: int) -> int | None:
+    """Returns how long the body is; None where it says so itself. Raises ValueError where there are two answers."""
+    lengths = [value for name, value in headers if name == b"content-length"]
+    codings = [value.lower() for name, value in headers if name == b"transfer-encoding"]
+    if len(lengths) + len(codings) > 1 or codings not in ([], [b"chunked"]):
+        raise ValueError
+    if codings:
+        return None
+    size = _read_size(lengths[0], 10) if lengths else 0
+    return size if status != 204 else 0
 
 
 def _read_size(digits: bytes, base: int) -> int:
@@ -134,20 +133,14 @@ def _read_size(digits: bytes, base: int) -> int:
     return int(digits, base)
 
 
-async def _hand_on(
-    reader: asyncio.StreamReader,
-    headers: dict[bytes, bytes],
-    status: int,
-    asked: Asked,
-    left: asyncio.Future[None],
-) -> None:
+async def _hand_on(reader: asyncio.StreamReader, size: int | None, asked: Asked, left: asyncio.Future[None]) -> None:
     """Hand the body on, piece by piece, until its end or until the client has gone."""
-    if headers.get(b"transfer-encoding", b"").lower() == b"chunked":
+    if size is None:
         while not left.done() and (size := _read_size((await reader.readuntil(b"\n")).partition(b";")[0].strip(), 16)):
             await _copy(reader, size, asked, left)
             await reader.readexactly(2)
-    elif status not in (204, 304):
-        await _copy(reader, _read_size(headers.get(b"content-length", b"0"), 10), asked, left)
+    else:
+        await _copy(reader, size, asked, left)
     await asked.send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

@@ -240,7 +240,7 @@ def compose_workspaces(composed: Composition, server: Server, hooks: Hooks, addr
     from postil import secret
 
     key = secret.subkey(secret.load(settings), "forwarding")
-    return Workspaces(rooms, lambda: key, server.registry.find)
+    return Workspaces(rooms, key, server.registry.find)
 
 
 def check_reach(host: str, settings: Settings) -> None:

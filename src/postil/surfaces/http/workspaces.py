@@ -13,7 +13,8 @@ from postil.core.failure import Failure
 from postil.surfaces.gateway.refused import OutcomeUnknown, Refused, Unavailable
 from postil.surfaces.gateway.visitor import View, Visitor, tighten
 from postil.surfaces.http.endpoints import Endpoints
-from postil.surfaces.http.forward import MOVED, PeerGone, forward, is_sealed
+from postil.surfaces.http.forward import MOVED, PeerGone, forward
+from postil.surfaces.http.seals import Seals
 from postil.wire.protocol import jsonrpc
 from postil.wire.protocol.dialects import direct_methods
 from postil.wire.protocol.session import KEY
@@ -76,29 +77,29 @@ class Room:
 
 
 class Workspaces:
-    """All of them. `key` seals what is forwarded to other replicas."""
+    """All of them. `key`, which replicas share, seals what is forwarded to others."""
 
     def __init__(
         self,
         rooms: Mapping[str, Room],
-        key: Callable[[], bytes],
+        key: bytes,
         find_operation: Callable[[str], OperationEntry | None],
     ) -> None:
-        self.rooms, self._key, self._find_operation = rooms, key, find_operation
+        self.rooms, self._seals, self._find_operation = rooms, Seals(key), find_operation
 
     def find(self, path: str) -> Room | None:
         """Returns the workspace that a path leads to."""
         found = _PATH.fullmatch(path)
         return self.rooms.get(found[1]) if found is not None else None
 
-    def is_forwarded(self, method: str, path: str, asked: Asked) -> bool:
-        """Returns whether another replica let this request in and handed it on."""
-        return is_sealed(self._key(), method, path, asked.headers, asked.body)
+    def find_turn(self, method: str, path: str, asked: Asked) -> int | None:
+        """Returns the turn for which another replica let this request in and handed it on; None where none did."""
+        return self._seals.take(method, path, asked.headers, asked.body)
 
-    async def serve_here(self, room: Room, view: View, asked: Asked) -> Endpoint:
-        """Returns the endpoint for what was handed on to us. Raises Refused where another replica serves it now."""
+    async def serve_here(self, room: Room, view: View, asked: Asked, turn: int) -> Endpoint:
+        """Returns the endpoint for what was handed on to this turn. Raises Refused where another one serves it now."""
         server = room.served.current or await self._look(room)
-        if not isinstance(server, Server):
+        if not isinstance(server, Server) or room.served.turn != turn:
             raise Refused(503, "Another replica serves this workspace now", headers=[(MOVED, b"1")])
         return room.endpoint(server, tighten(view, asked.headers), asked.caller.principal)
 
@@ -118,7 +119,8 @@ class Workspaces:
                 return not isinstance(now, Server) and now[1] == number
 
             try:
-                await forward(address, self._key(), method, path, asked, serves_still)
+                seal = self._seals.make(number, method, path, asked.headers, asked.body)
+                await forward(address, seal, method, path, asked, serves_still)
                 return None
             except PeerGone as gone:
                 if gone.started:  # half an answer: the client sees its connection end
