@@ -71,6 +71,29 @@ class Counterparts:
             return -1
         return at if Indel.normalized_similarity(self.old.keys[row], self.new.keys[at], score_cutoff=0.5) else -1
 
+    def was_copied(self, row: int) -> bool:
+        """Returns whether such a row stands there several times, and more often than it did."""
+        key = self.old.keys[row]
+        return max(1, len(self.old.places[key])) < len(self.new.places.get(key, ()))
+
+    def find_in_function(self, row: int, place: int) -> tuple[float, int]:
+        """Returns the row most like an old one in its own function, and how alike, where `place` is in another one.
+
+        Of a function that was copied, and edited where it was, the copy may be the liker of the two. Its name tells
+        them apart. What has another counterpart is not asked; (0.0, -1) where there is none, or no doubt.
+        """
+        nothing = (0.0, -1)
+        if self.partial or not self.aligned.may_be_copy(row, place):
+            return nothing
+        head, now = self.old.frames[row], self.new.frames[place]
+        path = self.old.owners.get(head, ())
+        home = self.new.singles.get(path, -1)
+        if head < 0 or now < 0 or home in (-1, now) or self.old.singles.get(path) != head:
+            return nothing
+        key, keys, backward = self.old.keys[row], self.new.keys, self.aligned.backward
+        free = [at for at in range(home, self.new.frame_end(home) + 1) if keys[at] and backward[at] in (-1, row)]
+        return max(((Indel.normalized_similarity(key, keys[at]), at) for at in free), default=nothing)
+
     def _find_fragment(self, row: int) -> int:
         """Returns where a row of a fragment is that stands among its neighbours: at its old place, or at one other.
 

@@ -21,6 +21,8 @@ from postil.anchor.renames import Renames
 _CERTAIN = 0.9
 _SINGLE = 0.97  # how likely the only row of its kind is its counterpart, under the same row as before
 _NAMESAKE = 0.93  # and the only function of its name
+# A row in its own function that is so like the old one stands for it, rather than one in another: surely, or perhaps.
+_ALIKE, _SIMILAR = 0.8, 0.6
 _GONE_FRAGMENT = 0.03  # of a fragment there is no looking again, so it is gone sooner
 _BESIDE, _NEAR = 2, 7  # telling rows on each side that are asked where they went, and how far they may be
 _LOOSE, _FAR = 8, 20.0  # rows by which they may be farther away than they were; more than so many is told as so many
@@ -141,6 +143,7 @@ class Search:
             return Relocation("orphaned", None, 1.0, f"line {span.start} is past the end of the old text", "", "")
         start, end = span.start - 1, min(span.last, len(self.old)) - 1
         candidates = self._look_again(self._list_candidates(start, end), start)
+        candidates = self._keep_in_function(candidates, start, end)
         text = self.old.between(start, end)
         if not candidates or candidates[0].confidence < (_GONE_FRAGMENT if self._counterparts.partial else GONE):
             gone = 1 - candidates[0].confidence if candidates else 1.0
@@ -180,14 +183,22 @@ class Search:
         if self._counterparts.partial or not self._told.get(row):
             return candidates
         chance = round(self._judge_again(row), 3)
-        if SURE <= chance < _CERTAIN and self._was_copied(row):
+        if SURE <= chance < _CERTAIN and self._counterparts.was_copied(row):
             chance = SURE - 0.01
         return (replace(candidates[0], confidence=chance), *_cap(candidates[1:], chance))
 
-    def _was_copied(self, row: int) -> bool:
-        """Returns whether such a row stands there several times, and more often than it did."""
-        key = self.old.keys[row]
-        return max(1, len(self.old.places[key])) < len(self.new.places.get(key, ()))
+    def _keep_in_function(self, candidates: tuple[Candidate, ...], start: int, end: int) -> tuple[Candidate, ...]:
+        """Returns the candidates; before one in another function comes the row alike in its own, if that is there."""
+        if not candidates or candidates[0].path or candidates[0].confidence < SURE:
+            return candidates
+        likeness, at = self._counterparts.find_in_function(start, candidates[0].span.start - 1)
+        if likeness < _SIMILAR:
+            return candidates
+        self._place(self.old.frames[start])
+        chance = _NAMESAKE if likeness >= _ALIKE else SURE - 0.01
+        others = [each for each in candidates if each.span.start != at + 1]
+        found = (self._make_candidate(chance, at, start, end), *_cap(tuple(others), chance))
+        return found[:MOST_CANDIDATES]
 
     def _judge_again(self, row: int) -> float:
         """Returns how likely the first candidate of a row is, by what `describe` tells of it.

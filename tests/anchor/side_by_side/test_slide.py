@@ -93,3 +93,27 @@ def test_rows_of_a_declaration_that_was_edited_go_with_the_one_that_is_like_it()
     new = ["def refund(order, reason):", *old[1:], "def pay(cart, user):", *old[1:]]
     lines = align(Page(Source("\n".join(old))), Page(Source("\n".join(new))))
     assert lines.forward == [-1, 4, 5]
+
+
+FUNCTION = '''def area(shape, unit):
+    """The area of a shape."""
+    if shape is None:
+        raise ValueError("no shape")
+    width = shape.width * unit
+    height = shape.height * unit
+    return round(width * height, 2)
+'''
+
+
+@pytest.mark.parametrize("first", ["the copy", "the original"])
+def test_a_function_that_was_copied_and_edited_where_it_was_keeps_its_comments(first: str) -> None:
+    copy = FUNCTION.replace("def area", "def area_of_box")
+    original = FUNCTION.replace("shape is None", "shape is missing").replace("height, 2", "height, 3")
+    new = "\n\n".join([copy, original] if first == "the copy" else [original, copy])
+    shift = copy.count("\n") + 2 if first == "the copy" else 0
+    spans = [Span(line) for line in range(1, FUNCTION.count("\n") + 1)]
+    found = relocate_all(Source(FUNCTION, "a.py"), Source(new, "a.py"), spans)
+    for span, each in zip(spans, found, strict=True):
+        here = span.start + shift
+        places = [each.span] if each.state != "review" else [one.span for one in each.candidates]
+        assert here in [place and place.start for place in places], (span, each)

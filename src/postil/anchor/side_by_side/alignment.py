@@ -15,6 +15,7 @@ from postil.anchor.side_by_side.slide import slide_insertions
 
 _TELLING = 3  # rows on a side that must be where they were, lone brackets and blank ones not counted
 _ALIKE = 0.55  # of the characters of a row that was edited in its place
+_NEAR = 4  # rows on each side of which it is asked whether they stand there more often now
 _FEW = 4  # rows from one to the next that were side by side
 _TELLTALE = 3  # rows under a row that are the only ones of their kind: so many tell where it went
 _MOST_ASKED = 32  # of them
@@ -116,6 +117,22 @@ class Alignment:
                 return False
             up, over = self.old.parents[up], self.new.parents[over]
         return True
+
+    def may_be_copy(self, row: int, at: int) -> bool:
+        """Returns whether a place may be in a copy of what is around a row, as far as texts tell. Asks no syntax."""
+        old, new = self.old, self.new
+        up, over = row, at
+        while up >= 0 and over >= 0 and old.keys[up] == new.keys[over]:
+            up, over = old.parents[up], new.parents[over]
+        if up < 0 or over < 0:
+            return False
+        above, below = self.around(row)
+        low = self.forward[above] if above >= 0 else -1
+        high = self.forward[below] if below < len(old) else len(new)
+        if not low < at < high:
+            return True
+        near = [key for key in old.keys[max(0, row - _NEAR) : row + _NEAR + 1] if len(key) > 2]
+        return any(len(new.places.get(key, ())) > len(old.places[key]) for key in near)
 
     def _is_left(self, row: int, at: int) -> bool:
         """Returns whether most of what is under an old row, as far as it can be told, is not under the new one."""
