@@ -30,6 +30,7 @@ LARGEST_SOURCE = limits.FILE
 LINE_COST = 64
 """Bytes that a line takes beside its characters, where the lines are held."""
 ONE_TICK = 20_000_000
+ASKED_TOGETHER = 500
 # Blanks of one line: those of all lines would be tried from each of them.
 _SHA256 = re.compile(rb"(?im)^[ \t]*objectformat[ \t]*=[ \t]*sha256")
 _SECRET = re.compile(r"\.env(\..*)?")
@@ -207,13 +208,22 @@ class SourceTree:
         return SourceNotFound(path, self.shown_root(), advise_outside(self.root, self.git_dir, path))
 
 
-def is_ignored(tree: SourceTree, path: str) -> bool:
-    """Whether git leaves out a file that is there."""
-    if not tree.git:
-        return False
-    from postil.workspace.git import try_git  # only for the first comment of a file
+def tell_ignored(tree: SourceTree, paths: Sequence[str]) -> list[str]:
+    """Returns what it means that git leaves out some sources, or the comment files that they have now."""
+    said: list[str] = []
+    for at in range(0, len(paths) if tree.git else 0, ASKED_TOGETHER):
+        part = paths[at : at + ASKED_TOGETHER]
+        from postil.workspace.git import try_git  # only for the first comment of a file
 
-    return try_git(tree.root, "ls-files", "--others", "--ignored", "--exclude-standard", "--", path).out != b""
+        both = [*part, *(f"{path}.comments" for path in part)]
+        asked = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--", *both)
+        ignored = set(try_git(tree.root, *asked).out.decode("utf-8", "surrogateescape").split("\0"))
+        for path in part:
+            if (sidecar := f"{path}.comments") in ignored:
+                said.append(f"git ignores {sidecar}: the comment stays on this computer, no commit takes it along")
+            elif path in ignored:
+                said.append(f"git ignores {path}: a commit takes the comment along, and not the file it is about")
+    return said
 
 
 def is_too_large(text: str) -> bool:

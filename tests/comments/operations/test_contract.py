@@ -15,7 +15,7 @@ from postil.core import call
 from postil.core.content import Embedded
 from postil.core.failure import Failure, InvalidArguments
 from postil.core.operation import Operation
-from tests.comments.workspaces import CONTRACT, Comments, contract_workspace, sidecar, workspace
+from tests.comments.workspaces import CONTRACT, FUNCTIONS, Comments, contract_workspace, sidecar, workspace, write
 
 
 @pytest.fixture
@@ -295,3 +295,30 @@ def test_a_comment_that_git_ignores_is_said_to_stay_here(tmp_path: Path) -> None
     assert "stays on this computer" in said
     assert comments.add("build/b.py", 1, "second", "NOTE").warning == "", "it was said when the file was made"
     assert comments.add("a.py", 1, "third", "NOTE").warning == ""
+
+
+def test_a_comment_on_a_file_that_git_ignores_is_said_to_travel_alone(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": "one = 1\n", "out.log": "two\n", ".gitignore": "*.log\n"})
+    said = "git ignores out.log: a commit takes the comment along, and not the file it is about"
+    identity = comments.add("out.log", 1, "first", "NOTE").commentId
+    comments.delete("out.log", identity)
+    assert comments.add("out.log", 1, "first", "NOTE").warning == said
+
+
+def test_a_comment_that_is_moved_or_imported_into_an_ignored_file_is_said_to_stay_here(tmp_path: Path) -> None:
+    files = {"a.py": FUNCTIONS, "build/b.py": FUNCTIONS, "build/c.py": "# @paired: look\none = 1\n"}
+    comments = workspace(tmp_path, **files, **{".gitignore": "build/\n"})
+    first, second = (comments.add("a.py", line, f"at {line}", "NOTE").commentId for line in (1, 2))
+    said = "git ignores build/{}.py.comments: the comment stays on this computer, no commit takes it along"
+    moved = comments.move("a.py", "build/b.py", first, 1)
+    assert moved.warning == said.format("b")
+    assert moved.for_model().endswith(f"⚠️ {moved.warning}")
+    assert moved.warning not in moved.for_contract(), "the contract has no words for it"
+    assert comments.move("a.py", "build/b.py", second, 2).warning == "", "it was said when the file was made"
+    taken = comments.transfer.import_files(("build/c.py",))
+    assert taken.warnings == (said.format("c"),)
+    assert taken.for_model().endswith(f"⚠️ {said.format('c')}")
+    write(tmp_path, "build/d.py", files["build/b.py"])
+    comments.add("a.py", 6, "third", "NOTE")
+    all_moved = comments.move_all("a.py", "build/d.py")
+    assert all_moved.for_model().endswith(f"⚠️ {said.format('d')}")

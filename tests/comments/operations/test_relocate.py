@@ -114,3 +114,34 @@ def test_what_is_uncertain_is_shown_where_it_may_belong(tmp_path: Path) -> None:
     assert "look here" in seen
     assert "may be at store.py:13" in seen
     assert [each.id for each in comments.reviewing.list_orphans("store.py").comments] == [unsure]
+
+
+@pytest.mark.parametrize("how", ["relocate", "add"])
+def test_writing_places_changes_no_verdict_about_what_is_stale(comments: Comments, how: str) -> None:
+    """A range that grew, one that shrank, one with long lines, and one of more lines than a marker keeps."""
+    root = root_of(comments)
+    long = "x = " + " + ".join(f"value_{n}" for n in range(90))
+    body = [f"    step_{n} = take({n})" for n in range(60)]
+    grown, shrunk = [f"grown_{n} = {n}" for n in range(4)], [f"shrunk_{n} = of({n})" for n in range(8)]
+    rows = [*grown, "", *shrunk, "", long, "", "def whole():", *body]
+    write(root, "c.py", "\n".join(rows) + "\n")
+    ranges = {"grown": (1, 4), "shrunk": (6, 13), "long": (15, 15), "whole": (17, 77)}
+    for text, (first, last) in ranges.items():
+        comments.add("c.py", first, text, "NOTE", endLine=last)
+    commit(root, "commented")
+    more = [f"other_{n} = wholly.different(code, {n})" for n in range(6)]
+    rows = [*grown[:2], *more, *grown[2:], "", shrunk[0], shrunk[7], "", long.replace("value", "amount", 60), ""]
+    rows += ["def whole():", *body[:20], *(row.replace("take", "give") for row in body[20:])]
+    write(root, "c.py", "\n".join(rows) + "\n")
+    commit(root, "edited")
+
+    def list_stale() -> set[str]:
+        return {each.text for each in comments.listed(stale=True).comments}
+
+    before = list_stale()
+    assert before
+    if how == "relocate":
+        comments.relocate()
+    else:
+        comments.add("c.py", 1, "another", "NOTE")
+    assert list_stale() == before

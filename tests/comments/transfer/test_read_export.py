@@ -8,9 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from postil.comments.anchoring.locate import NOT_KEPT
 from postil.comments.operations.validation import ExportOptions
 from postil.core.failure import Failure, InvalidArguments, NotFound
-from tests.comments.workspaces import Comments, workspace, write
+from tests.comments.sidecars import extension_accepts
+from tests.comments.workspaces import Comments, commit, root_of, sidecar, workspace, write
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 
@@ -96,6 +98,8 @@ def test_comments_of_files_that_are_not_here_are_named(comments: Comments, tmp_p
     taken = other.transfer.import_files((out,))
     assert (len(taken.added), taken.skipped, taken.missing) == (2, 0, ("lib/b.py",))
     assert "lib/b.py is not here" in taken.for_model()
+    assert taken.for_model().startswith("2 imported, 0 were there already, 1 left out: their files are not here\n")
+    assert (taken.leftOut, taken.exit_status) == (1, 5)
 
 
 @pytest.mark.parametrize(
@@ -191,3 +195,52 @@ def test_deep_nesting_is_refused_and_long_cells_are_read(comments: Comments, tmp
     assert len(comments.transfer.import_files((str(long),)).added) == 1
     with suppress(InvalidArguments):  # not every Python refuses it
         comments.transfer.import_files((str(odd),))
+
+
+@pytest.mark.parametrize("source", [True, False])
+@pytest.mark.parametrize("format_", ["json", "jsonl", "csv"])
+def test_a_stale_comment_is_stale_where_it_is_imported_and_no_other_is(
+    comments: Comments, tmp_path: Path, format_: str, source: bool
+) -> None:
+    root = root_of(comments)
+    stale = [comments.add("a.py", 12, text).commentId for text in ("about twelve", "twelve, too")]
+    for step in ("12 + 0", "round(12 + 0, 2)", "round(tax(12) + 0, 2)"):  # each a small change
+        write(root, "a.py", CODE.replace("value_12 = 12\n", f"value_12 = {step}\n"))
+        comments.relocate()
+    fresh = comments.add("a.py", 12, "about the new one").commentId
+    assert {each.id for each in comments.listed(stale=True).comments} == {*stale}
+    out = str(tmp_path / f"out.{format_}")
+    comments.export(format_, output=out, options=ExportOptions(includeSourceContext=source))
+    changed = (root / "a.py").read_text()
+    for name, text in (("there", changed), ("below", "# new\n" + changed)):
+        other = workspace(tmp_path / name, **{"a.py": text})
+        other.add("a.py", text.split("\n").index("value_12 = round(tax(12) + 0, 2)") + 1, "said here")
+        other.transfer.import_files((out,))
+        assert extension_accepts(sidecar(tmp_path / name, "a.py"))
+        assert {each.id for each in other.listed(stale=True).comments} == {*stale}
+        assert fresh in {each.id for each in other.listed().comments}
+        other.contract.move(stale[0])
+        assert {each.id for each in other.listed(stale=True).comments} == {stale[1]}
+
+
+def test_the_words_that_stand_for_lost_code_are_never_found_in_a_source(comments: Comments, tmp_path: Path) -> None:
+    comments.add("a.py", 12, "about twelve")
+    write(root_of(comments), "a.py", "other = 1\n")
+    commit(root_of(comments), "gone")
+    assert comments.listed(state="orphaned").total == 1
+    out = str(tmp_path / "out.json")
+    comments.export("json", output=out)
+    text = f"one = 1\n{NOT_KEPT}\n# {NOT_KEPT}\n" + "other = 2\n" * 12
+    other = workspace(tmp_path / "there", **{"a.py": text, "b.py": text})
+    other.transfer.import_files((out,))
+    (found,) = other.listed().comments
+    assert (found.state, found.movedTo, found.candidates) == ("orphaned", "", ())
+    assert found.reason == "The export that the comment came with does not hold its code"
+
+
+def test_what_holds_nothing_to_import_ends_with_a_status(comments: Comments, tmp_path: Path) -> None:
+    write(root_of(comments), "x.html", "<p>nothing</p>\n")
+    write(root_of(comments), "y.py", "# @paired: look\none = 1\n")
+    assert comments.transfer.import_files(("x.html",)).exit_status == 5
+    assert comments.transfer.import_files(("x.html", "y.py")).exit_status == 0
+    assert comments.transfer.import_files(("y.py",)).exit_status == 0, "it is here already"

@@ -36,10 +36,17 @@ if TYPE_CHECKING:
 STALE_BELOW = 0.6
 MOST_KEPT = 50
 """Lines of each kind that are read from a marker: we write forty at most, and a sidecar may hold anything."""
+MOST_JUDGED, LONGEST_JUDGED = 41, 200
+"""Lines, and characters of each, by which is judged whether a comment is stale."""
 MOST_COMPARED = 100_000
 """Characters of a piece of code in which is looked how much of it is left."""
 VERY_SURE = 0.95
 UNCHANGED = "the file is unchanged"
+NOT_KEPT = "(the code was gone, and is not in the export)"
+"""What stands for code that an export does not hold, on a marker: no source is asked for it."""
+
+
+LEFT_OUT = "The export that the comment came with does not hold its code"
 
 
 class PresentSource:
@@ -99,7 +106,9 @@ def locate_all(
     prints: list[int] = []
     for index, marker in enumerate(markers):
         anchor = current_anchor(marker)
-        if anchor and anchor.blob == now.blob:
+        if not anchor and marker.lineText == NOT_KEPT:
+            found[index] = Place("orphaned", now.path, marker.line, marker.endLine, reason=LEFT_OUT, oldText=NOT_KEPT)
+        elif anchor and anchor.blob == now.blob:
             found[index] = _place_unmoved(marker, now, 1.0, UNCHANGED)
         elif not anchor and now.still_has(marker):
             found[index] = _place_unmoved(marker, now, 0.99, "the line is unchanged")
@@ -321,12 +330,22 @@ def _symbol_at(now: PresentSource, line: int) -> tuple[tuple[str, ...], str]:
 
 
 def _is_stale(marker: Marker, state: State, old: str, new: str) -> bool:
-    """Whether the code is another than the comment was written about: since its marker was last renewed, or before."""
+    """Whether the code is another than the comment was written about: since its marker was last renewed, or before.
+
+    Old and new are judged by as much of them as a renewed marker keeps, so that renewing one changes no verdict.
+    """
     wrote = marker.anchor.wrote if marker.anchor else ()
-    if wrote and state in ("exact", "moved", "modified"):
-        now = (line[: max(map(len, wrote))] for line in new.split("\n")[: len(wrote)])  # no more of it was kept
-        return _differs_much("\n".join(wrote), "\n".join(now))
-    return state == "modified" and _differs_much(old, new)
+    if state not in ("exact", "moved", "modified") or not (wrote or state == "modified"):
+        return False
+    before, after = wrote or keep_judged(old), keep_judged(new)
+    if len(before) == 1:  # of a range of the extension nothing is known but its first line
+        after = after[:1]
+    return _differs_much("\n".join(before), "\n".join(after))
+
+
+def keep_judged(code: str) -> tuple[str, ...]:
+    """Returns of a piece of code what is kept to judge later whether little of it is left."""
+    return tuple(line[:LONGEST_JUDGED] for line in code.split("\n")[:MOST_JUDGED])
 
 
 def _differs_much(old: str, new: str) -> bool:

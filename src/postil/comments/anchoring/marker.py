@@ -10,7 +10,7 @@ from postil.anchor.fingerprint import AROUND
 from postil.anchor.syntax.symbols import Symbol, innermost
 from postil.comments.anchoring import line_codes
 from postil.comments.anchoring.line_codes import code_lines
-from postil.comments.anchoring.locate import current_anchor
+from postil.comments.anchoring.locate import current_anchor, keep_judged
 from postil.comments.model import Anchor, Event, Marker, NewMarker, Place, SymbolAnchor
 from postil.comments.sidecar.document import LineTexts
 from postil.comments.sidecar.json_edit import JsonObject
@@ -74,7 +74,7 @@ def wrote_of(marker: Marker, place: Place) -> tuple[str, ...]:
     kept = marker.anchor.wrote if marker.anchor else ()
     if kept or place.state != "modified":
         return kept
-    return _shorten(place.oldText.split("\n")[: MOST_BODY + 1])
+    return keep_judged(place.oldText)
 
 
 def extend_history(marker: Marker, place: Place, now: str, path: str = "", comment: str = "") -> tuple[Event, ...]:

@@ -203,12 +203,16 @@ class Moved(Answer, frozen=True, omit_defaults=True):
     did: Literal["moved", "confirmed", "taken back"] = "moved"
     codeNow: str = ""
     """Where the code is that it is tied to, when that is another place than it was."""
+    warning: str = ""
 
     @property
     def has_words(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
         return False
 
     def for_model(self) -> str:
+        return self.for_contract() + (f"\n\n⚠️ {self.warning}" if self.warning else "")
+
+    def for_contract(self) -> str:
         if self.did != "moved":
             where = f"{self.targetFile}:{self.targetLine}"
             tied = "for the code at" if self.did == "confirmed" else "and tied again to the code that was at"

@@ -56,8 +56,8 @@ from postil.comments.operations.validation import (
 from postil.comments.operations.written import Added, Deleted, Edited
 from postil.comments.sidecar.format import detect_tag
 from postil.comments.sidecar.template import new_params
-from postil.comments.source_tree import is_ignored
-from postil.comments.storage.store import SUFFIX, refuse_unlisted
+from postil.comments.source_tree import tell_ignored
+from postil.comments.storage.store import refuse_unlisted
 from postil.core import call
 from postil.core.failure import InvalidArguments, NotFound
 from postil.core.group import glance
@@ -104,10 +104,8 @@ def _warn_of_blank(source: Source, added: Added, anchor: str) -> str:
     return f"{said}. The nearest code is line {nearest + 1}, `{source.lines[nearest].strip()[:80]}`: {how}"
 
 
-def _warn_of_ignored(tree: SourceTree, sidecar: str, anchor: str) -> str:
-    if anchor == BY_CONTRACT or not is_ignored(tree, sidecar):
-        return ""
-    return f"git ignores {sidecar}: the comment stays on this computer, no commit takes it along"
+def _warn_of_ignored(tree: SourceTree, path: str, anchor: str) -> str:
+    return "" if anchor == BY_CONTRACT else "".join(tell_ignored(tree, [path]))
 
 
 class ContractTools:
@@ -175,7 +173,7 @@ class ContractTools:
         repeated = original.id if original else ""
         is_first = not self._store.has(source.path)
         added = self._add(source, symbol, line, text, author, tag or detect_tag(text), end, aiMeta, repeated)
-        if is_first and (said := _warn_of_ignored(self._tree, source.path + SUFFIX, anchor)):
+        if is_first and (said := _warn_of_ignored(self._tree, source.path, anchor)):
             return replace(added, warning=said)
         if problems:
             what = "a macro that is not understood, or a" if language in WITH_MACROS else "a"

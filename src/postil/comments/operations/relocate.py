@@ -18,6 +18,7 @@ from postil.comments.operations.restore import Restored, restore_one
 from postil.comments.operations.validation import Id, Where
 from postil.comments.operations.written import TakenBack
 from postil.comments.search.filters import is_about
+from postil.comments.source_tree import tell_ignored
 from postil.comments.storage.last_edit import find_last_edit, take_back
 from postil.comments.storage.move_journal import list_moves
 from postil.comments.storage.store import refuse_unlisted
@@ -68,11 +69,12 @@ class Relocated(Answer, frozen=True):
         return "\n".join(lines)
 
 
-class MovedAll(Answer, frozen=True):
+class MovedAll(Answer, frozen=True, omit_defaults=True):
     """Comments that went to another file, and those whose code is not there."""
 
     moved: tuple[Moved, ...]
     left: tuple[CommentNow, ...]
+    warning: str = ""
 
     def for_model(self) -> str:
         lines = [f"{len(self.moved)} moved, {len(self.left)} stay: their code is not there"]
@@ -80,7 +82,8 @@ class MovedAll(Answer, frozen=True):
             f"  {each.sourceFile}:{each.sourceLine} → {each.targetFile}:{each.targetLine}  {each.commentId}"
             for each in self.moved
         ]
-        return "\n".join([*lines, *(f"  {show_line(each)}" for each in self.left)])
+        lines += [f"  {show_line(each)}" for each in self.left]
+        return "\n".join([*lines, *([f"⚠️ {self.warning}"] if self.warning else [])])
 
 
 class RelocateTools:
@@ -159,8 +162,10 @@ class RelocateTools:
             raise InvalidArguments(
                 f"The comments of {goal} are in it already", advice="Name another file as the target"
             )
+        is_first = not self._context.store.has(self._context.tree.path(goal))
         moved, left = self._context.moves.move_all(source, goal)
-        return MovedAll(tuple(moved), tuple(comment_now(each) for each in left))
+        warning = "".join(tell_ignored(self._context.tree, [goal] if moved and is_first else []))
+        return MovedAll(tuple(moved), tuple(comment_now(each) for each in left), warning)
 
     @writes("comments_undo", title="Undo a change", shell="comments undo", positional=("commentId",))
     def undo(

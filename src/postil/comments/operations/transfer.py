@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Meta
+from msgspec import Meta, UnsetType, to_builtins
+from msgspec.structs import replace
 
 from postil.comments.clock import new_id, now
 from postil.comments.failures import SourceNotParsed
@@ -13,7 +14,7 @@ from postil.comments.model import Addition
 from postil.comments.operations.contract import ContractTools
 from postil.comments.operations.validation import sign
 from postil.comments.operations.written import Added
-from postil.comments.source_tree import Source, decode
+from postil.comments.source_tree import Source, decode, tell_ignored
 from postil.comments.storage.store import refuse_unlisted
 from postil.comments.transfer.inline import extract_inline, insert_inline, takes_comments
 from postil.comments.transfer.inline_place import CommentLines
@@ -29,6 +30,10 @@ from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
+    from postil.comments.sidecar.document import Sidecar
+
+
+MOST_WARNED = 5
 
 
 class Imported(Answer, frozen=True):
@@ -41,16 +46,29 @@ class Imported(Answer, frozen=True):
     """Files that comments of a document speak of and that are not here."""
     without: tuple[str, ...] = ()
     """Sources in which no inline comment was found."""
+    leftOut: int = 0
+    """How many comments of files that are not here were left out."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+        """5 when comments were left out, or nothing was found that could be imported."""
+        nothing = self.without and not self.added and not self.skipped
+        return 5 if self.leftOut or nothing else 0
 
     def for_model(self) -> str:
-        lines = [f"{len(self.added)} imported, {self.skipped} were there already"]
+        left_out = f", {self.leftOut} left out: their files are not here" if self.leftOut else ""
+        lines = [f"{len(self.added)} imported, {self.skipped} were there already{left_out}"]
         lines += [f"  {path} is not here: its comments were left out" for path in self.missing]
         lines += [
             f"  {path} holds no `@paired:` comment (of exports, json, jsonl and csv can be read)"
             for path in self.without
         ]
         lines += [f"  {each.filePath}:{each.line}  {each.commentId}" for each in self.added]
-        return "\n".join(lines + [f"  taken out of {path}" for path in self.removedFrom])
+        lines += [f"  taken out of {path}" for path in self.removedFrom]
+        lines += [f"⚠️ {said}" for said in self.warnings[:MOST_WARNED]]
+        more = len(self.warnings) - MOST_WARNED
+        return "\n".join([*lines, *([f"⚠️ and so of {more} more files"] if more > 0 else [])])
 
 
 PLACED = ("exact", "moved", "modified")
@@ -101,14 +119,19 @@ class TransferTools:
         sources = [self._tree.source(self._tree.path(file)) for file in typed]
         for source in sources:
             refuse_unlisted(source.path)
+        had = set(self._context.store.paths())
         done = [self._import_records(some) for _, some in documents]
         done += [self._import_inline(source, sign(author, self._context.person), remove=remove) for source in sources]
+        added = tuple(each for one in done for each in one.added)
+        new = dict.fromkeys(each.filePath for each in added if each.filePath not in had)
         return Imported(
-            tuple(each for one in done for each in one.added),
+            added,
             sum(one.skipped for one in done),
             tuple(path for one in done for path in one.removedFrom),
             tuple(path for one in done for path in one.missing),
             tuple(path for one in done for path in one.without),
+            sum(one.leftOut for one in done),
+            tuple(tell_ignored(self._tree, list(new))),
         )
 
     def _import_records(self, some: Sequence[Record]) -> Imported:
@@ -141,12 +164,12 @@ class TransferTools:
             ]
             added += self._add_all(source, new)
         left_out = sum(len(by_file[RelativePath(path)]) for path in missing)
-        return Imported(tuple(added), len(some) - len(added) - left_out, missing=tuple(missing))
+        return Imported(tuple(added), len(some) - len(added) - left_out, missing=tuple(missing), leftOut=left_out)
 
     def _add_all(self, source: Source, new: Sequence[Addition]) -> list[Added]:
         if not new:
             return []
-        markers = self._context.store.change(source.path, lambda sidecar: sidecar.add_all(new))
+        markers = self._context.store.change(source.path, lambda sidecar: _add_to(sidecar, new))
         self._context.versions.keep(source)
         return [
             Added(comment.id, marker, source.path, comment.line, None, f"line {comment.line}")
@@ -224,6 +247,25 @@ class TransferTools:
             self._rewrite(source, insert_inline(source.path, source.text, above))
         left = sum(each.place.state not in PLACED for each in chosen)
         return Inlined(source.path, len(missing), sum(places.above(line) < line for line, _ in missing), left)
+
+
+def _add_to(sidecar: Sidecar, new: Sequence[Addition]) -> list[str]:
+    """Add comments. Returns their markers: what was written about other code shares none with what was not."""
+    fresh = [each for each in new if not _is_stale(each)]
+    made = dict(zip((each.comment.id for each in fresh), sidecar.add_all(fresh), strict=True)) if fresh else {}
+    held = {comment.id for comment in sidecar.comments}
+    markers: dict[tuple[int, object, str], str] = {}
+    for each in filter(_is_stale, new):
+        marker = each.marker
+        made[each.comment.id] = name = markers.setdefault((marker.line, marker.endLine, marker.lineText), marker.id)
+        if each.comment.id not in held:
+            sidecar.add(to_builtins(each.comment), to_builtins(replace(marker, id=name, commentIds=(each.comment.id,))))
+    return [made[each.comment.id] for each in new]
+
+
+def _is_stale(addition: Addition) -> bool:
+    anchor = addition.marker.anchor
+    return not isinstance(anchor, UnsetType) and bool(anchor.wrote)
 
 
 def _is_first(name: str, known: set[str]) -> bool:

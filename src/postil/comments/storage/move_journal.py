@@ -26,7 +26,7 @@ from postil.comments.operations.answers import Moved
 from postil.comments.operations.validation import find_comment
 from postil.comments.sidecar.document import OWN_KEY, LineTexts, Sidecar, make_plain_marker
 from postil.comments.sidecar.json_edit import JsonObject
-from postil.comments.source_tree import Source
+from postil.comments.source_tree import Source, tell_ignored
 from postil.comments.storage.store import Store
 from postil.core import limits
 from postil.core.failure import Failure, NotFound
@@ -45,6 +45,7 @@ class Moves:
         """Tie a comment to these lines, in its file or another one."""
         path = self._tree.path(origin)
         source = self._tree.source_with_line(target, line, end)
+        is_first = not self._store.has(source.path)
         with self._store.locked():
             here = self._store.read(path)
             found = find_comment(here, comment)
@@ -53,7 +54,9 @@ class Moves:
             self._take(here, found, source, Span(line, end), before)
         self._versions.keep(source)
         symbol = innermost(symbols(source.text, language_of(source.path)), line)
-        return Moved(found.id, path, before.line, source.path, line, symbol.label if symbol else f"line {line}")
+        warning = "".join(tell_ignored(self._tree, [source.path] if is_first else []))
+        anchor = symbol.label if symbol else f"line {line}"
+        return Moved(found.id, path, before.line, source.path, line, anchor, warning=warning)
 
     def follow(self, each: Located) -> None:
         """Take a comment to the file its code went to."""

@@ -93,6 +93,7 @@ def training_pieces(rows: Rows) -> Pieces:
                 "status": comment.status,
                 "code": redact(_code(comment)),
                 **({"lineCodes": comment.lineCodes} if comment.lineCodes else {}),
+                **({"stale": True} if comment.stale else {}),
             },
         }
         yield msgspec.json.encode(record) + b"\n", 1
@@ -122,11 +123,11 @@ COLUMNS = ("id", "filePath", "line", "endLine", "tag", "author", "created", "upd
 
 def csv_pieces(rows: Rows) -> Pieces:
     """Returns one row a comment, its code or what tells it last; a cell that a spreadsheet would run is guarded."""
-    yield _csv_row((*COLUMNS, "code", "lineCodes")), 0
+    yield _csv_row((*COLUMNS, "code", "lineCodes", "stale")), 0
     for comment, _ in rows:
         values = [getattr(comment, name) for name in COLUMNS]
         values[1] = comment.path
-        values += [_code(comment), comment.lineCodes]
+        values += [_code(comment), comment.lineCodes, "true" if comment.stale else ""]
         yield _csv_row(["" if value in (None, 0) else guard_cell(str(value)) for value in values]), 1
 
 

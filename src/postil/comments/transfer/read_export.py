@@ -10,13 +10,14 @@ from collections.abc import Iterator
 
 import msgspec
 from msgspec import UNSET, Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from postil.anchor.fingerprint import line_hash
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import innermost, symbols
+from postil.comments.anchoring.locate import NOT_KEPT
 from postil.comments.anchoring.marker import make_marker
-from postil.comments.model import AiMeta, LineNumber, NewComment, NewMarker, Reply, Revision, Status
+from postil.comments.model import AiMeta, Anchor, LineNumber, NewComment, NewMarker, Reply, Revision, Status
 from postil.comments.sidecar.dialects import trim_line
 from postil.comments.sidecar.document import LineTexts, make_plain_marker
 from postil.comments.sidecar.format import detect_tag
@@ -25,8 +26,6 @@ from postil.comments.transfer.code_marks import find_marked
 from postil.core import limits
 from postil.core.failure import InvalidArguments
 
-NOT_KEPT = "(the code was gone, and is not in the export)"
-"""What stands for code that an export does not hold: no source has it, so that the comment has no place."""
 DOCUMENTS = (".json", ".jsonl", ".ndjson", ".csv")
 
 
@@ -47,6 +46,7 @@ class _About(Struct, frozen=True, kw_only=True):
     revisions: tuple[Revision, ...] = ()
     aiMeta: AiMeta | None = None
     state: str = ""
+    stale: bool = False
     newText: str = ""
     oldText: str = ""
     code: str = ""
@@ -181,6 +181,7 @@ def make_record_marker(record: Record, source: Source, name: str, now: str) -> N
     remembered = record.remembered.split("\n")
     first = trim_line(remembered[0])
     lines = source.lines
+    wrote = (NOT_KEPT,) if record.stale else ()  # what it was written about is not said, only that it was other code
     if not first and record.lineCodes and not record.is_lost:
         found, is_sure = find_marked(record.lineCodes, source.text, line)
         if is_sure:
@@ -193,6 +194,7 @@ def make_record_marker(record: Record, source: Source, name: str, now: str) -> N
     elif line <= len(lines) and first in ("", trim_line(lines[line - 1])):
         end = end if line < end <= len(lines) else 0
         symbol = innermost(symbols(source.text, language_of(source.path)), line)
-        return make_marker(source, symbol, line, end, name=name, now=now)
+        return make_marker(source, symbol, line, end, name=name, now=now, wrote=wrote)
     texts = LineTexts(line_hash(first), first, nextLineText=trim_line(remembered[1]) if len(remembered) > 1 else "")
-    return make_plain_marker(name, line, texts, now, record.endLine)
+    plain = make_plain_marker(name, line, texts, now, record.endLine)
+    return replace(plain, anchor=Anchor(wrote=wrote)) if wrote else plain
