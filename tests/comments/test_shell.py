@@ -68,7 +68,8 @@ def test_a_life_in_the_shell(root: Path) -> None:
     for format_ in ("json", "markdown", "jsonl", "csv", "html"):
         assert "think again" in said(root, "export", format_)
     assert "nothing wrong" in said(root, "check")
-    assert "0 imported" in said(root, "import", "top.py")
+    nothing = shell(root, "comments", "import", "top.py")
+    assert (nothing.returncode, "0 imported" in nothing.stdout) == (5, True)
     assert said(root, "inline", "top.py").startswith("0 comments")  # it is resolved
     said(root, "delete", identity)
     assert said(root, "list") == "No comments.\n"

@@ -72,6 +72,18 @@ def test_a_comment_becomes_an_issue_with_its_place_and_code(shop: Path) -> None:
     assert made["target"] == f"issue {issue['id'][:8]}"
 
 
+def test_it_is_said_when_an_issue_does_not_hold_all_of_a_comment(shop: Path) -> None:
+    comment = promoted_comment(shop)
+    path = shop / "cart.py.comments"
+    path.write_text(path.read_text().replace("What of an empty cart?", "What? " * 12_000))
+    promoted = postil(shop, "comments", "issue", comment)
+    assert promoted["warning"] == (
+        "The last 6,464 characters of the comment are not in the issue: cart.py.comments has all"
+    )
+    other = postil(shop, "comments", "add", "cart.py", "2", "short")["commentId"]
+    assert "warning" not in postil(shop, "comments", "issue", other)
+
+
 def test_a_step_taken_twice_is_refused_and_makes_nothing(shop: Path) -> None:
     comment = promoted_comment(shop)
     postil(shop, "comments", "issue", comment)

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from postil.comments.index.fit import count_left_out
 from postil.comments.model import LONGEST_TEXT
 from postil.comments.operations.answers import CommentNow
 from postil.comments.operations.by_id import Shown as ShownComment
@@ -35,15 +36,17 @@ TAGS = {"fix": "TODO", "question": "QUESTION", "note": "NOTE"}
 LONGEST_TITLE = 120
 
 
-class Promoted(Answer, frozen=True):
+class Promoted(Answer, frozen=True, omit_defaults=True):
     """What became of it."""
 
     source: str
     target: str
     where: str
+    warning: str = ""
 
     def for_model(self) -> str:
-        return f"{self.source} is now {self.target} ({self.where})"
+        warning = f"\n⚠️ {self.warning}" if self.warning else ""
+        return f"{self.source} is now {self.target} ({self.where}){warning}"
 
 
 class AlreadyPromoted(Conflict):
@@ -101,7 +104,11 @@ class PromotionFlows:
             "git_mile_create", title=_make_title(comment.text), description=_describe(comment), labels=labels
         )
         self._run("comments_reply", commentId=commentId, text=f"{TRACKED}{created.id}")
-        return Promoted(f"Comment {commentId}", f"issue {created.id[:8]}", created.title)
+        left_out = count_left_out(comment.text)
+        said = (
+            f"The last {left_out:,} characters of the comment are not in the issue: {comment.filePath}.comments has all"
+        )
+        return Promoted(f"Comment {commentId}", f"issue {created.id[:8]}", created.title, said if left_out else "")
 
     @writes(
         "gitlab_issue_from_issue",

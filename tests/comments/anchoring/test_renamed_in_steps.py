@@ -112,3 +112,14 @@ def test_a_name_that_was_used_again_later_is_not_taken_for_the_file(comments: Co
     commit(root, "gone")
     place = comments.show(identity).comment
     assert (place.state, place.movedTo) == ("orphaned", "")
+
+
+def test_of_two_new_files_that_are_alike_neither_is_taken(comments: Comments) -> None:
+    root, identity = root_of(comments), add_at(comments, "taxed = ")
+    commit(root, "commented")
+    rewrite(root, "shop.py")
+    (root / "shop.py").unlink()
+    for name in ("one.py", "two.py"):
+        write(root, name, OTHER.replace("more.of_3", f"more.{name[:3]}"))
+    commit(root, "two of them")
+    assert comments.show(identity).comment.movedTo == ""

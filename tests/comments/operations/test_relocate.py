@@ -145,3 +145,18 @@ def test_writing_places_changes_no_verdict_about_what_is_stale(comments: Comment
     else:
         comments.add("c.py", 1, "another", "NOTE")
     assert list_stale() == before
+
+
+def test_undoing_a_decision_does_not_state_a_place_that_is_uncertain(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"shop.py": CODE})
+    unsure = add_at(comments, "taxed = ")
+    commit(tmp_path, "commented")
+    (tmp_path / "shop.py").unlink()
+    edited = "    amount = price + tax(price)\n    return round(amount, 2)"
+    write(tmp_path, "store.py", CODE.replace("    taxed = price * (1 + RATE)\n    return round(taxed, 2)", edited))
+    commit(tmp_path, "renamed, one function edited")
+    assert comments.show(unsure).comment.state == "review"
+    comments.contract.move(unsure, "store.py", 14)
+    undone = comments.undo(unsure)
+    assert undone.codeNow == "perhaps at store.py:13"
+    assert "\nThat code is perhaps at store.py:13 now\n" in undone.for_model()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from pathlib import Path
 
@@ -140,7 +141,24 @@ def test_a_number_that_is_no_candidate_places_nothing(
     before = [(each.line, each.state) for each in comments.listed().comments]
     assert _answer(comments, monkeypatch, "9\ns\n") == review.Reviewed(0, 0, 1)
     assert [(each.line, each.state) for each in comments.listed().comments] == before
-    assert "That is none of these." in capsys.readouterr().err
+    assert "That is none of these; ? explains them." in capsys.readouterr().err
+
+
+def test_a_question_mark_explains_what_can_be_said(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    comments.add("a.py", 13, "about 13", "NOTE")
+    write(root_of(comments), "a.py", "alpha = 'a'\nbeta = 'b'\n" * 10)
+    assert _answer(comments, monkeypatch, "?\ns\n") == review.Reviewed(0, 0, 1)
+    asked = capsys.readouterr().err
+    assert "none of these" not in asked
+    assert "\n  :LINE      tie it to that line of a.py\n" in asked
+    assert "\n  r          resolve it: it stays in its file, and is not asked about again\n" in asked
+    assert "\n  k " not in asked, "what is not stale is not kept"
+    offered = re.findall(r"\[(\w)\]", asked)
+    assert {*offered} == {*"rsdq"}
+    assert all(f"\n  {word}" in asked for word in offered), "everything that is offered is explained"
+    assert asked.count(", ? > ") == 2, "it is asked again"
 
 
 def test_a_place_that_is_not_there_is_asked_for_again_and_the_place_is_told(
@@ -161,7 +179,7 @@ def test_a_line_alone_is_not_offered_where_the_file_is_gone(
     comments.add("lib/deep/c.ts", 3, "about 3", "NOTE")
     (root_of(comments) / "lib/deep/c.ts").unlink()
     _answer(comments, monkeypatch, "q\n")
-    assert "\nFILE:LINE, [r]esolve, [s]kip, [d]elete, [q]uit > " in capsys.readouterr().err
+    assert "\nFILE:LINE, [r]esolve, [s]kip, [d]elete, [q]uit, ? > " in capsys.readouterr().err
 
 
 def test_a_comment_without_its_code_can_be_resolved_and_is_not_asked_about_again(

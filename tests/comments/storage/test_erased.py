@@ -11,7 +11,7 @@ from postil.comments.failures import CommentNotFound
 from postil.comments.storage import write_log
 from postil.core.failure import InvalidArguments
 from postil.workspace.paths import RelativePath
-from tests.comments.workspaces import commit, sidecar, workspace, write
+from tests.comments.workspaces import commit, sidecar, tell_person, workspace, write
 from tests.workspace.repositories import git
 
 CODE = "".join(f"value_{number} = {number}\n" for number in range(9))
@@ -60,7 +60,9 @@ def test_all_are_brought_back_and_taken_out_again(tmp_path: Path) -> None:
     in_memory = sidecar(tmp_path, "a.py")
     others = [comments.add("a.py", line, f"number {line}", "NOTE").commentId for line in (4, 4, 6)]
     write(tmp_path, "a.py.comments", in_memory)
-    assert [each.id for each in comments.maintenance.restore(all=True).comments] == others
+    back = comments.maintenance.restore(all=True)
+    assert [each.id for each in back.comments] == others
+    assert back.for_model().count("To undo it: ") == 3
     assert sorted(each.id for each in comments.listed().comments) == sorted([first, *others])
     comments.edit_by_id(others[0], "edited after")
     comments.by_id.resolve(others[1])
@@ -68,6 +70,20 @@ def test_all_are_brought_back_and_taken_out_again(tmp_path: Path) -> None:
         comments.delete("a.py", each)
     assert comments.maintenance.check_files().erased == ()
     assert comments.maintenance.restore(all=True).comments == ()
+
+
+def test_how_to_undo_is_said_of_all_that_came_back(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": CODE})
+    first = comments.add("a.py", 1, "first", "NOTE").commentId
+    in_memory = sidecar(tmp_path, "a.py")
+    for line in range(2, 7):
+        comments.add("a.py", line, f"number {line}", "NOTE")
+    comments.reply(first, "written meanwhile")
+    write(tmp_path, "a.py.comments", in_memory)
+    back = comments.maintenance.restore(all=True)
+    said = "To undo it, for each of these 5 comments: `postil comments delete ID`\nNo command takes out a reply again"
+    assert tell_person(back).endswith(said)
+    assert "for each of these 5 comments: delete_comment with commentId, filePath" in back.for_model()
 
 
 def test_what_was_never_erased_cannot_be_restored(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ MOST_FOLLOWED = 500
 """Files that are followed together."""
 PATIENCE = 5.0
 """Seconds for all of them."""
+ALIKE = 0.8
+"""Where another file is like an old one by this share of what the likest is, nobody can tell which it became."""
 
 
 def follow_renames(tree: SourceTree, gone: Collection[str]) -> dict[str, str]:
@@ -60,15 +62,19 @@ class _Asking:
         said = self._compare(commits, "--no-renames", "--diff-filter=D", "--", *names) if names else ""
         numbers = {commit: number for number, commit in enumerate(commits)}
         found: dict[str, int] = {}
-        for commit, name, _ in _read_changes(said):
+        for commit, name, *_ in _read_changes(said):
             found.setdefault(name, numbers[commit])
         return found
 
     def find_renames(self, commits: Sequence[str], numbers: Collection[int]) -> dict[tuple[int, str], str]:
-        """Returns what names became in some commits."""
+        """Returns what names became in some commits; nothing of a name that two files are about as much like."""
         named = {commits[number]: number for number in numbers}
-        said = self._compare(named, "-M", f"-l{MOST_PAIRS}", "--diff-filter=R") if named else ""
-        return {(named[commit], old): new for commit, old, new in _read_changes(said)}
+        said = self._compare(named, "-C", f"-l{MOST_PAIRS}", "--diff-filter=RC") if named else ""
+        became: dict[tuple[int, str], list[tuple[int, str]]] = {}
+        for commit, old, new, alike in _read_changes(said):
+            became.setdefault((named[commit], old), []).append((alike, new))
+        ranked = {old: sorted(some, reverse=True) for old, some in became.items()}
+        return {old: some[0][1] for old, some in ranked.items() if len(some) == 1 or some[1][0] < ALIKE * some[0][0]}
 
     def _compare(self, commits: Iterable[str], *how: str) -> str:
         return self._ask("diff-tree", "--stdin", "-r", "-z", "--raw", *how, commits=commits)
@@ -86,13 +92,14 @@ class _Asking:
         return done.out.decode("utf-8", "surrogateescape") if done.status == 0 else ""
 
 
-def _read_changes(said: str) -> Iterator[tuple[str, str, str]]:
-    """Yields commits with the old and the new name of what changed in them; the new one is empty where it went."""
+def _read_changes(said: str) -> Iterator[tuple[str, str, str, int]]:
+    """Yields commits with what changed in them: the old name, the new one or nothing, and how much they are alike."""
     commit = ""
     fields = iter(said.split("\0"))
     for field in fields:
         if not field.startswith(":"):
             commit = field
             continue
-        old = next(fields, "")
-        yield commit, old, next(fields, "") if field.split(" ")[4][:1] == "R" else ""
+        kind, old = field.split(" ")[4], next(fields, "")
+        is_named_anew = kind[:1] in ("R", "C")
+        yield commit, old, next(fields, "") if is_named_anew else "", int(kind[1:]) if is_named_anew else 0

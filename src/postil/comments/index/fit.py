@@ -6,6 +6,7 @@ once, before the cache keeps it. Ours have at most 10,000 characters and stay as
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -35,6 +36,15 @@ def fit_text(text: str) -> str:
     """Returns a text, or its beginning and how much of it is left out."""
     left = len(text) - limits.TEXT
     return text if left <= 0 else f"{text[: limits.TEXT]}\n[postil: {left:,} more characters are in the comment file]"
+
+
+_LEFT_OUT = re.compile(r"\n\[postil: ([\d,]+) more characters are in the comment file\]\Z")
+
+
+def count_left_out(text: str) -> int:
+    """Returns how many characters of a text `fit_text` left out."""
+    found = _LEFT_OUT.search(text, max(0, len(text) - 100)) if len(text) > limits.TEXT else None
+    return int(found[1].replace(",", "")) if found else 0
 
 
 def _fit_comment(comment: Comment) -> Comment:

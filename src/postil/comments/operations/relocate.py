@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from postil.comments.anchoring.locate import UNCHANGED
 from postil.comments.anchoring.marker import is_counted_by_editors
 from postil.comments.failures import CommentNotFound
-from postil.comments.model import Located
+from postil.comments.model import Located, Place
 from postil.comments.operations.answers import CommentNow, Moved, comment_now, show_line
 from postil.comments.operations.restore import Restored, restore_one
 from postil.comments.operations.validation import Id, Where
@@ -30,6 +30,9 @@ from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
+
+
+MOST_PLACES = 3
 
 
 class Step(Struct, frozen=True):
@@ -191,8 +194,15 @@ class RelocateTools:
         place = self._context.find(commentId).place
         if place.state == "orphaned":
             return replace(back, codeNow="gone")
+        if place.state == "review":
+            return replace(back, codeNow=_tell_doubt(place))
         there = (place.path, place.line) == (back.targetFile, back.targetLine)
         return back if there else replace(back, codeNow=f"at {place.path}:{place.line}")
+
+
+def _tell_doubt(place: Place) -> str:
+    places = [f"{each.path}:{each.line}" for each in place.candidates[:MOST_PLACES]]
+    return f"perhaps at {' or '.join(places)}" if places else f"perhaps at {place.path}:{place.line}"
 
 
 def _make_conflict(comment: str) -> Conflict:

@@ -40,7 +40,14 @@ class Restored(Answer, frozen=True):
             f"✅ {show_name(each)} is in {each.filePath}{SUFFIX} again ({show_said(each)})" for each in self.comments
         ]
         whole = [each for each in self.comments if not each.replyTo]
-        return "\n".join([*rows, *(f"To undo it: {_undo(each)}" for each in whole[:MOST_NAMED])])
+        if len(whole) > MOST_NAMED:
+            how = "`postil comments delete ID`" if call.current().person else "delete_comment with commentId, filePath"
+            rows.append(f"To undo it, for each of these {len(whole)} comments: {how}")
+        else:
+            rows += [f"To undo it: {_undo(each)}" for each in whole]
+        if len(whole) < len(self.comments):
+            rows.append("No command takes out a reply again")
+        return "\n".join(rows)
 
 
 def _undo(each: Erased) -> str:

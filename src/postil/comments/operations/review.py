@@ -252,14 +252,33 @@ def _ask(each: CommentNow, *, here: bool) -> Decision:
     places = [f"1-{options}" if options > 1 else "1"] if options else []
     places += ["FILE:LINE", *([":LINE"] if here else [])]
     keep = ["[k]eep here"] if each.stale else []
-    words = ", ".join([*places, *keep, "[r]esolve", "[s]kip", "[d]elete", "[q]uit"])
+    words = ", ".join([*places, *keep, "[r]esolve", "[s]kip", "[d]elete", "[q]uit", "?"])
     while True:
         _say(f"{words} > ")
         said = sys.stdin.readline()
         decision = _parse_decision(said.strip(), each) if said else Decision("quit")
         if decision:
             return decision
-        _say("That is none of these.\n")
+        if said.strip() in ("?", "h", "help"):
+            _say("".join(f"  {word:<10} {means}\n" for word, means in _list_help(each, here=here)))
+        else:
+            _say("That is none of these; ? explains them.\n")
+
+
+def _list_help(each: CommentNow, *, here: bool) -> Iterator[tuple[str, str]]:
+    """Yields what can be said of a comment, and what it does."""
+    options = len(each.candidates)
+    if options:
+        yield f"1-{options}" if options > 1 else "1", "tie it to that place, of those above"
+    yield "FILE:LINE", "tie it to that line of that file"
+    if here:
+        yield ":LINE", f"tie it to that line of {harmless(each.path)}"
+    if each.stale:
+        yield "k", "keep it here: it holds for the code as it is now"
+    yield "r", "resolve it: it stays in its file, and is not asked about again"
+    yield "s, Enter", "leave it as it is, and go on"
+    yield "d", "delete it (`postil comments undo ID` brings it back)"
+    yield "q", "end; what was decided stays decided"
 
 
 def _say(text: str) -> None:
