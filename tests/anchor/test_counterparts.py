@@ -62,3 +62,36 @@ def test_a_function_is_known_by_its_name_where_it_is_the_only_one() -> None:
     assert find(now + "\n    def load(self):\n        pass\n", 1) == -1, "there are two"
     assert find(now.replace("self, path, strict=True", "one_argument_that_has_a_long_name, another_one_too"), 1) == -1
     assert find(now.replace("class A", "class C"), 1) == -1, "of another class"
+
+
+def define(name: str, body: str) -> str:
+    return f"def {name}(value):\n    {body}\n    return value\n\n\n"
+
+
+def test_a_row_like_many_others_leaves_no_function_that_is_still_there() -> None:
+    old = "".join(define(name, "check()") for name in ("one", "two", "three", "four"))
+    new = old.replace(define("two", "check()"), "def two(value):\n    pass\n\n\n") + define("five", "check()")
+    known = Counterparts(Page(Source(old, "a.py")), Page(Source(new, "a.py")))
+    row, place = old.split("\n").index("def two(value):") + 2, new.split("\n").index("def five(value):") + 2
+    assert known.leaves_function(row, place)
+    assert not known.leaves_function(row, row)
+    renamed = new.replace("def two", "def second")
+    assert not Counterparts(Page(Source(old, "a.py")), Page(Source(renamed, "a.py"))).leaves_function(row, place)
+    few = Counterparts(Page(Source(define("two", "check()"), "a.py")), Page(Source(new, "a.py")))
+    assert few.leaves_function(2, place), "in the new version there are many"
+    rare = new.replace("return value", "return None", 2)
+    assert not Counterparts(Page(Source(define("two", "rare()"), "a.py")), Page(Source(rare, "a.py"))).leaves_function(
+        1, place - 1
+    )
+
+
+def test_a_row_alike_is_found_in_the_function_of_the_same_name() -> None:
+    old = define("area", "width = value * 2") + "last = 1\n"
+    copy, edited = define("area_of_box", "width = value * 2"), define("area", "width = value * 3")
+    known = Counterparts(Page(Source(old, "a.py")), Page(Source(edited + copy + "last = 1\n", "a.py")))
+    likeness, at = known.find_in_function(1, 6)
+    assert at == 1
+    assert 0.9 < likeness < 1.0
+    assert known.find_in_function(1, 1) == (0.0, -1)
+    gone = Counterparts(Page(Source(old, "a.py")), Page(Source(copy + "last = 1\n", "a.py")))
+    assert gone.find_in_function(1, 1) == (0.0, -1)

@@ -13,6 +13,7 @@ _TELLING = 5  # characters of a row of a fragment that says something; longer on
 _SHIFTED = 2  # rows by which neighbours may have come nearer or gone farther
 _MOST_PLACES = 40
 _LIKELY = 0.5
+_COMMON = 4  # rows of one kind: they tell nothing of where they are
 
 
 class Counterparts:
@@ -83,16 +84,24 @@ class Counterparts:
         them apart. What has another counterpart is not asked; (0.0, -1) where there is none, or no doubt.
         """
         nothing = (0.0, -1)
-        if self.partial or not self.aligned.may_be_copy(row, place):
-            return nothing
-        head, now = self.old.frames[row], self.new.frames[place]
-        path = self.old.owners.get(head, ())
-        home = self.new.singles.get(path, -1)
-        if head < 0 or now < 0 or home in (-1, now) or self.old.singles.get(path) != head:
+        if self.partial or not self.aligned.may_be_copy(row, place) or (home := self._find_home(row, place)) < 0:
             return nothing
         key, keys, backward = self.old.keys[row], self.new.keys, self.aligned.backward
         free = [at for at in range(home, self.new.frame_end(home) + 1) if keys[at] and backward[at] in (-1, row)]
         return max(((Indel.normalized_similarity(key, keys[at]), at) for at in free), default=nothing)
+
+    def leaves_function(self, row: int, place: int) -> bool:
+        """Returns whether a row like many others would leave its function, which is still there."""
+        key = self.old.keys[row]
+        many = max(len(self.old.places[key]), len(self.new.places.get(key, ()))) >= _COMMON
+        return many and not self.partial and self._find_home(row, place) >= 0
+
+    def _find_home(self, row: int, place: int) -> int:
+        """Returns where the function of a row is, by its name, if `place` is in another one; else -1."""
+        head, now = self.old.frames[row], self.new.frames[place]
+        path = self.old.owners.get(head, ())
+        home = self.new.singles.get(path, -1)
+        return -1 if head < 0 or now < 0 or home == now or self.old.singles.get(path) != head else home
 
     def _find_fragment(self, row: int) -> int:
         """Returns where a row of a fragment is that stands among its neighbours: at its old place, or at one other.

@@ -153,8 +153,10 @@ class Search:
         reason = _explain(state, best, best.span.start - span.start - self.shift)
         if state == "review" and best.confidence >= SURE:
             aligned = self._counterparts.aligned.forward[start] + 1
-            reason = "it documented another declaration"
-            if not self._documents_another(start, best.span.start - 1):
+            reason = "its function is there, and such a line is in many"
+            if self._documents_another(start, best.span.start - 1):
+                reason = "it documented another declaration"
+            elif aligned not in (0, best.span.start):
                 reason = f"a diff leaves it at line {aligned}, what is around it speaks for line {best.span.start}"
         return Relocation(
             state,
@@ -306,12 +308,17 @@ class Search:
         """Returns whether likeness alone speaks against the diff, which leaves the row unchanged at another place.
 
         More than likeness is a function: one that went elsewhere took its rows along, whatever the diff made of them.
+        And one that stayed keeps its rows, where likeness speaks for one like many others elsewhere.
         """
         aligned = self._counterparts.aligned.forward[row]
         place = best.span.start - 1
         if self._documents_another(row, place) and not best.path:
             return True
-        if best.path or aligned in (-1, place) or is_bare(self.old.keys[row]) or self._counterparts.partial:
+        if best.path or is_bare(self.old.keys[row]) or self._counterparts.partial:
+            return False
+        if best.confidence < SETTLED and self._counterparts.leaves_function(row, place):
+            return True
+        if aligned in (-1, place):
             return False
         now = self.new.frames[place]
         if now < 0 or now == self.new.frames[aligned]:
