@@ -75,6 +75,7 @@ def test_the_table_is_changed_knowingly() -> None:
 READERS = {
     "anchor/syntax/languages.py": "how large this process is, as the kernel says",
     "workspace/disk.py": "the door itself",
+    "workspace/clones/sharing.py": "for its rights alone: what we just made, no link, and nobody is waited for",
     "app.py": "the catalogue, a file of this package",
     "flows/app_views.py": "the assets of the views, which are ours",
     "surfaces/page/assets.py": "the script and the stylesheet, files of this package",
@@ -96,6 +97,7 @@ WRITERS = {
     "tracker/log/ref_file.py": "exclusively; or appends, waits for nobody, and follows no link",
     "surfaces/page/open_command.py": "a name of ours in the user's own state folder, and no link",
     "secret.py": "exclusively",
+    "workspace/clones/sharing.py": "exclusively",
     "workspace/files.py": "exclusively; or a lock, opened for both, which waits for nobody",
     "workspace/git_folder.py": "a name of ours in the user's own cache",
     "storage/sqlite.py": "exclusively",

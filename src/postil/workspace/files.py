@@ -20,6 +20,7 @@ from typing import Self
 from weakref import WeakValueDictionary
 
 from postil.core import call, limits
+from postil.workspace.clones.sharing import choose_mode, make_own_folder, share
 from postil.workspace.failures import FileTooLarge, FileUnreadable, LockBusy, UnsafePath, WriteFailed
 from postil.workspace.paths import RelativePath, open_folder, open_inside
 
@@ -74,6 +75,8 @@ def atomic_write(
     that others keep free while they replace the file, as git does: it is written under that name, or not at all.
     """
     folder, _, name = inside.rpartition("/")
+    if mode is None and "/postil/" in (path := f"{root}/{inside}"):
+        mode = choose_mode(path)
     parent = open_folder(root, folder)
     try:
         _replace(parent, name, inside, content, check, mode, lock)
@@ -163,6 +166,7 @@ def make_folder(root: str, inside: str, mode: int = 0o777) -> None:
         parent = open_folder(root, made)
         try:
             os.mkdir(part, mode, dir_fd=parent)
+            share(os.path.join(root, made, part))
             os.fsync(parent)
         except FileExistsError:
             pass
@@ -383,8 +387,12 @@ class FileLock:
     def _open(self) -> int:
         for tries in range(50, 0, -1):
             try:
-                os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-                return os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+                with suppress(FileNotFoundError):
+                    return os.open(self.path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+                make_own_folder(os.path.dirname(self.path))
+                file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+                share(self.path)
+                return file
             except OSError as error:
                 # The folder may be deleted between the two.
                 if tries == 1 or not isinstance(error, FileNotFoundError):

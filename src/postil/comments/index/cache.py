@@ -26,6 +26,7 @@ from postil.comments.search.text_file import COMMENTS, REPLIES, Hits, Kind, Mark
 from postil.comments.search.text_file import TABLES as TEXT_TABLES
 from postil.comments.source_tree import SourceTree
 from postil.core import call, limits
+from postil.workspace.clones.sharing import make_own_file, make_own_folder
 from postil.workspace.disk import open_regular
 
 T = TypeVar("T")
@@ -309,7 +310,7 @@ class Index:
 
     def _connect(self) -> sqlite3.Connection:
         try:
-            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            make_own_folder(os.path.dirname(self._path))
             if not _is_cut_off(self._path):
                 return self._prepared(self._path)
         except (sqlite3.DatabaseError, OSError):
@@ -323,6 +324,8 @@ class Index:
             return self._prepared(":memory:")
 
     def _prepared(self, path: str) -> sqlite3.Connection:
+        if path != ":memory:" and not os.path.exists(path):
+            make_own_file(path)  # before SQLite makes a journal of the same mode
         db = sqlite3.connect(path, timeout=60, check_same_thread=False)
         try:
             db.execute("PRAGMA journal_mode=TRUNCATE")

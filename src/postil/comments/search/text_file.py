@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from postil.comments.search.patterns import END, GAP, Letters, Pattern
 from postil.core import limits
+from postil.workspace.clones.sharing import make_own_file
 from postil.workspace.disk import open_regular
 
 
@@ -323,7 +324,8 @@ def _path(base: str, name: str, kind: str) -> str:
 
 def _open_file(base: str, name: str, kind: str, size: int) -> IO[bytes]:
     """Returns a file to add to, without what a process that died left behind its end."""
-    file = os.open(_path(base, name, kind), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    make_own_file(path := _path(base, name, kind))
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     os.ftruncate(file, size)
     os.lseek(file, size, os.SEEK_SET)
     return os.fdopen(file, "wb")

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from postil.comments.source_tree import Source, SourceTree, decode, is_too_large
 from postil.core import limits
 from postil.core.failure import Failure
+from postil.workspace.clones.sharing import make_own_folder
 from postil.workspace.files import atomic_write, make_folder, read_file
 from postil.workspace.paths import RelativePath
 
@@ -40,7 +41,7 @@ class FileVersions:
         if os.path.exists(os.path.join(self._tree.folder, _place(source.blob))):
             return
         try:
-            os.makedirs(self._tree.folder, mode=0o700, exist_ok=True)
+            make_own_folder(self._tree.folder)
             make_folder(self._tree.folder, os.path.dirname(_place(source.blob)), 0o700)
             packed = zlib.compress(source.text.encode("utf-8", "replace"), 1)
             atomic_write(self._tree.folder, _place(source.blob), packed)

@@ -24,6 +24,7 @@ from msgspec import Struct
 
 from postil.comments.model import Addition
 from postil.core import limits
+from postil.workspace.clones.sharing import make_own_folder, share
 from postil.workspace.disk import open_regular, read_regular
 
 WAKE = ".wake"
@@ -70,11 +71,13 @@ class PendingAdd:
         if self._file >= 0:
             return
         with suppress(OSError):
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            make_own_folder(self._folder)
             self._file = os.open(self._name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            share(self._name)
             with suppress(OSError):  # a file system without pipes
                 os.mkfifo(self._name + WAKE, 0o600)
+                share(self._name + WAKE)
                 self._wake = os.open(self._name + WAKE, os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
             os.write(self._file, msgspec.json.encode(self._addition))
 

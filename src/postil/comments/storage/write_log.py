@@ -16,6 +16,7 @@ from msgspec import Struct
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.sidecar.noted import Noted
 from postil.core.failure import Failure
+from postil.workspace.clones.sharing import make_own_file
 from postil.workspace.disk import read_regular
 from postil.workspace.files import atomic_write
 from postil.workspace.paths import RelativePath
@@ -58,7 +59,11 @@ class WriteLog:
         while len(data := b"".join(rows)) > LARGEST:
             rows = rows[: len(rows) // 2]  # more could not be read again
         with suppress(OSError, Failure):  # it helps where it can: the comment itself is safe
-            file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _CAREFUL, 0o600)
+            try:
+                file = os.open(self._path, os.O_RDWR | os.O_APPEND | _CAREFUL)
+            except FileNotFoundError:
+                make_own_file(self._path)
+                file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _CAREFUL, 0o600)
             try:
                 os.write(file, data)
                 large = os.fstat(file).st_size > LARGEST

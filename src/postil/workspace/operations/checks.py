@@ -12,6 +12,7 @@ from msgspec import Meta
 from postil.core.failure import Failure
 from postil.core.group import Finding, check
 from postil.core.operation import destroys
+from postil.workspace.clones.sharing import read_sharing
 from postil.workspace.disk import read_regular
 from postil.workspace.failures import DamagedConfig, NoRepository, printable
 from postil.workspace.files import find_leftovers, remove_leftovers
@@ -64,6 +65,25 @@ class WorkspaceChecks:
             return Finding("error", f"{printable(found.root)}: the disk is full, or nearly", advice)
         return Finding("ok", printable(found.root))
 
+    @check("own folder")
+    def folder_can_be_written(self) -> Finding:
+        """Whether this user may write what Postil keeps in the git directory: its locks, caches and logs."""
+        try:
+            found = self._workspace.find()
+            folder = found.postil_folder()
+        except Failure as failure:
+            return Finding("ok", f"not looked for: {failure.message}")
+        closed = find_closed(folder)
+        if not closed:
+            return Finding("ok", printable(folder))
+        from shlex import quote  # only here is a command told
+
+        whose = f"it belongs to {_name_owner(closed)}"
+        how = f"`chmod -R g+rwX {quote(folder)}`, and `git config core.sharedRepository group` for what comes later"
+        if read_sharing(found.common_dir):
+            how = f"`chmod -R g+rwX {quote(folder)}`: it was made before the repository was shared"
+        return Finding("error", f"{printable(closed)} cannot be written by you: {whose}", f"Let its owner run {how}")
+
     @check("git config")
     def settings_are_used(self) -> Finding:
         """Which settings of the repository git sees in your shell and not here."""
@@ -91,6 +111,29 @@ class WorkspaceChecks:
             advice = advice if is_file else "docs/deploy.md says which settings it needs, and how to accept a loss"
             return Finding("error", f"{address}: {'; '.join(damage[:3])}", advice)
         return Finding("ok", address)
+
+
+def find_closed(folder: str) -> str:
+    """Returns the first of our folders and files that this user may not write; empty where all is open."""
+    if not os.path.isdir(folder):
+        return ""
+    if not os.access(folder, os.W_OK | os.X_OK | os.R_OK):
+        return folder
+    for inside, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            if not os.access(path := os.path.join(inside, name), os.W_OK, follow_symlinks=False):
+                return path
+    return ""
+
+
+def _name_owner(path: str) -> str:
+    owner = os.lstat(path).st_uid
+    import pwd  # only where something is closed
+
+    try:
+        return pwd.getpwuid(owner).pw_name
+    except KeyError:
+        return f"user {owner}"
 
 
 class Watching:
