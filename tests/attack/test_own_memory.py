@@ -197,6 +197,7 @@ def test_objects_configs_and_sidecars_that_claim_giants_do_not_make_it_grow(tmp_
         ("search_comments", {"query": "word"}),
         ("workspace_diff", {"files": ["many.txt"]}),
         ("workspace_file", {"file": "one.txt"}),
+        ("export_comments", {"format": "json"}),
     ],
 )
 def test_many_who_read_the_same_large_thing_at_once_take_little_more_than_one(

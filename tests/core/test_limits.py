@@ -56,7 +56,7 @@ def test_the_table_is_changed_knowingly() -> None:
         "KIB": 1024, "MIB": mib,
         "FRAME": 4 * mib, "HEAD": 65_536, "BODIES": 48 * mib, "BODIES_OF_ONE": 16 * mib,
             "AT_WORK": 16 * mib, "ON_DISK": 256 * mib, "LARGE": 262_144,
-            "ANSWERS": 128 * mib, "ANSWERS_OF_ONE": 32 * mib,
+            "ANSWERS": 24 * mib, "ANSWERS_OF_ONE": 16 * mib,
         "WEBHOOK": 2 * mib, "WEBHOOKS": 16 * mib, "WEBHOOKS_OF_ONE": 4 * mib,
         "GITLAB_ANSWER": 32 * mib, "GITLAB_STREAM": 1024 * mib, "VERDICT": mib,
         "FORM": 16_384, "PAGE_FORM": mib, "DOCUMENT": 16 * mib,

@@ -21,9 +21,9 @@ BODIES: Final = 48 * MIB
 """Bodies of known callers that are on their way at once; a quarter more for who sends little."""
 BODIES_OF_ONE: Final = 16 * MIB
 """The same, of one caller."""
-ANSWERS: Final = 128 * MIB
+ANSWERS: Final = 24 * MIB
 """Large answers that clients have still to read."""
-ANSWERS_OF_ONE: Final = 32 * MIB
+ANSWERS_OF_ONE: Final = 16 * MIB
 """The same, of one caller."""
 AT_WORK: Final = 16 * MIB
 """Large files, outputs of git and comments that calls which read are made of at once; others wait for their turn."""

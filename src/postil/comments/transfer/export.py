@@ -25,7 +25,7 @@ from postil.comments.operations.validation import ExportOptions
 from postil.comments.search.filters import file_matches
 from postil.comments.source_tree import SourceTree
 from postil.comments.transfer.code_marks import mark_lines
-from postil.core import call
+from postil.core import call, limits
 from postil.core.failure import Failure, StorageFailed
 from postil.workspace.paths import RelativePath
 
@@ -47,6 +47,8 @@ IMPORTED = ("json", "jsonl", "csv")
 """What `comments import` reads."""
 ROWS_AT_ONCE = 10_000
 LARGEST_ANSWER = 64 * 1024 * 1024
+FEW_PAGES = 256
+"""Pages of a cache, a megabyte: an answer that is made of no more is not waited for."""
 
 
 def export_document(tree: SourceTree, overview: Overview, format_: str, where: str, options: ExportOptions) -> Exported:
@@ -97,6 +99,8 @@ def write_export(
 ) -> int:
     """Write the document. Returns how many comments are in it. Raises Failure where it gets larger than `largest`."""
     overview.refresh()
+    if largest and overview.index.select("PRAGMA page_count")[0][0] > FEW_PAGES:
+        call.hold(limits.LARGE + 1, grows=True)
     found = overview.index.stream(*_select(overview, where)) if where else overview.index.stream()
     context = _Context(tree, options)
     marks = context.mark if format_ in IMPORTED else _mark_nothing
@@ -130,10 +134,15 @@ def _select(overview: Overview, where: str) -> tuple[str, tuple[str]]:
 
 
 def _end_when_large(rows: Rows, out: BinaryIO, largest: int, format_: str) -> Rows:
-    """Yields the same. Raises Failure once more is written than an answer may hold."""
+    """Yields the same; the call says what it holds. Raises Failure once more is written than an answer may hold."""
+    held = 0
     for each in rows:
         yield each
-        if out.tell() > largest:
+        size = out.tell()
+        if size - held > limits.LARGE:
+            call.hold(size - held, grows=True)
+            held = size
+        if size > largest:
             raise Failure(
                 f"The export has more than {largest >> 20} MB, more than an answer may hold",
                 advice=f"Write it to a file with `postil comments export {format_} --output FILE`, or export one file",

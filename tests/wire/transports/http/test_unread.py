@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from postil.wire.transports.http import unread as module
 from postil.wire.transports.http.asked import Send, respond
 from postil.wire.transports.http.body import ClientLeft
 from postil.wire.transports.http.unread import PIECE, Unread
@@ -74,6 +75,31 @@ def test_who_reads_nothing_gets_nothing_more(total: int, of_one: int, other: int
         assert slow.body == LARGE
         await begin(third, unread, "ann")
         assert third.status == 200
+
+    asyncio.run(run())
+
+
+def test_answers_that_nobody_reads_make_room_for_who_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        unread = Unread(3 * len(LARGE), 2 * len(LARGE))
+        greedy = [begin(Client(takes=2), unread, "ann") for _ in range(2)]
+        other = begin(Client(takes=2), unread, "eve")
+        await asyncio.sleep(0)
+        early, late, third = Client(), Client(), Client()
+        await begin(early, unread, "bob")
+        assert early.status == 503, "they may still read"
+        monkeypatch.setattr(module, "STALLED", 0.0)
+        await begin(late, unread, "bob")
+        assert (late.status, late.body) == (200, LARGE)
+        ended, _ = await asyncio.wait([*greedy, other], timeout=5, return_when=asyncio.FIRST_COMPLETED)
+        (first,) = ended
+        assert isinstance(first.exception(), ClientLeft)
+        assert first in greedy, "of who holds the most"
+        await begin(third, unread, "bob")
+        assert third.status == 200, "one was enough for both"
+        assert sum(task.done() for task in (*greedy, other)) == 1
+        for task in (*greedy, other):
+            task.cancel()
 
     asyncio.run(run())
 
