@@ -149,9 +149,11 @@ class Inbox:
     def deliver(self, after: int | None = None) -> list[tuple[Shown, int]]:
         """Lease messages to the caller. Returns each with its sequence. The call's end makes them seen or queued."""
         store = self.messages
-        waiting = store.waiting(client(), MOST_SHOWN, after)
-        fitting = len(cut_page([self.show(message) for message in waiting])) if len(waiting) > 1 else 1
-        messages = store.take(client(), this_process(), fitting, after)
+
+        def fitting(waiting: list[Message]) -> int:
+            return len(cut_page([self.show(message) for message in waiting])) if len(waiting) > 1 else 1
+
+        messages = store.take(client(), this_process(), MOST_SHOWN, after, fitting)
         leases = [(message.id, message.lease.id) for message in messages if message.lease is not None]
         try:
             shown = cut_page([self.show(message, own=True) for message in messages])

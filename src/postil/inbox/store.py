@@ -139,10 +139,10 @@ class MessageStore:
             rows = [row for space in OPEN for row in records.range(self._prefix + space)]
         return sorted(int(key) if key.isdigit() else 0 for key, value in rows if decode(value) is None)
 
-    def waiting(self, client: str, most: int, after: int | None = None) -> list[Message]:
+    def waiting(self, client: str, most: int) -> list[Message]:
         """Returns what a client would be given now, the oldest first."""
         with self._reading() as messages:
-            return messages.find_deliverable(client, most, after)
+            return messages.find_deliverable(client, most)
 
     def get(self, number: int) -> Message:
         """Returns one message, open or closed, with all its replies. Raises NoSuchMessage."""
@@ -160,15 +160,25 @@ class MessageStore:
 
     # -- delivering -----------------------------------------------------------------------------------------------
 
-    def take(self, client: str, holder: str, most: int, after: int | None = None) -> list[Message]:
+    def take(
+        self,
+        client: str,
+        holder: str,
+        most: int,
+        after: int | None = None,
+        fitting: Callable[[list[Message]], int] | None = None,
+    ) -> list[Message]:
         """Lease waiting messages to a client, the oldest first; or the next after a sequence number.
 
-        Reads first, so that asking again and again writes nothing.
+        No more than are `fitting` of those that wait. Reads first, so that asking again and again writes nothing.
         """
         now = time.time()
         with self._reading() as messages:
-            if not messages.find_deliverable(client, 1, after) and abs(now - messages.last_read()) < NOTED_EVERY:
+            waiting = messages.find_deliverable(client, most if fitting is not None else 1, after)
+            if not waiting and abs(now - messages.last_read()) < NOTED_EVERY:
                 return []
+        if fitting is not None:
+            most = fitting(waiting)
         with self._writing() as messages:
             messages.records.put(self._prefix + "about", "read", b"%.3f" % now)
             messages.requeue_lapsed()

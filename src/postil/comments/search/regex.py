@@ -61,12 +61,18 @@ def compile_linear(pattern: str, *, ignore_case: bool, literal: bool = False) ->
     options.literal = literal
     options.never_capture = True  # nobody asks for groups, and finding them takes another pass
     try:
-        re2.compile(pattern.encode("utf-8", "replace"), options)
+        if not _is_small(pattern):
+            re2.compile(pattern.encode("utf-8", "replace"), options)
         options.max_mem = LARGEST_TABLES
         return re2.compile(pattern.encode("utf-8", "replace"), options)
     except re2.error as fault:
         said: object = fault.args[0] if fault.args else "not a pattern"
         raise NotAPattern(said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)) from None
+
+
+def _is_small(pattern: str) -> bool:
+    """Returns whether a pattern cannot be a large program: a few words."""
+    return len(pattern) <= FEW and pattern.isascii() and pattern.replace(" ", "").isalnum()
 
 
 class Meter:
