@@ -97,7 +97,7 @@ mutants: setup ## break the code on purpose and count what the tests notice (ARG
 	$(BIN)/python -m scripts.mutants $(or $(ARGS),--map)
 
 ATTACKS := tests/attack tests/workspace tests/core/test_limits.py tests/core/others tests/anchor/syntax tests/wire/protocol/test_jsonrpc.py \
-  tests/surfaces/http tests/surfaces/gateway tests/gitlab/policy tests/fuzz
+  tests/surfaces/http tests/surfaces/gateway tests/gitlab/policy tests/fuzz tests/comments/test_places.py
 
 attack: setup ## the whole corpus (hostile repositories, requests, texts) against the product, with the installed git
 	$(BIN)/python -m pytest -n $(WORKERS) $(ATTACKS) $(ARGS)

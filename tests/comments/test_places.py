@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from postil.comments.operations.views import ViewTools
-from postil.core.failure import NotFound
-from tests.comments.workspaces import Comments
+from postil.core.failure import Failure, NotFound
+from tests.comments.workspaces import Comments, commit
 from tests.workspace.repositories import git
 
 CODE = "".join(f"def step_{number}(state):\n    return state + {number}\n\n\n" for number in range(1, 9))
@@ -30,6 +31,10 @@ def made(root: Path) -> Path:
     """A repository with two commits."""
     root.mkdir()
     git(root, "init", "-q", "-b", "main")
+    return with_two_commits(root)
+
+
+def with_two_commits(root: Path) -> Path:
     for text in ("# first\n", "# second\n"):
         (root / "other.py").write_text(text)
         git(root, "add", "-A")
@@ -65,7 +70,45 @@ def sparse(root: Path) -> Path:
 
 @pytest.mark.parametrize("make", [without_git, without_a_commit, shallow, beside_a_bare_one, sparse])
 def test_every_command_answers(tmp_path: Path, make: Callable[[Path], Path]) -> None:
-    root = make(tmp_path / "work")
+    check_every_command(make(tmp_path / "work"), tmp_path, is_repository=make is not without_git)
+
+
+def test_every_command_answers_where_refs_are_in_tables_or_says_that_git_is_too_old(tmp_path: Path) -> None:
+    """git from 2.45 on makes such repositories (`make attack-newest` has one); an older one refuses them."""
+    root = tmp_path / "work"
+    done = subprocess.run(["git", "init", "-q", "-b", "main", "--ref-format=reftable", str(root)], check=False)
+    if done.returncode != 0:
+        root = made(root)
+        config = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\trefStorage = reftable\n"
+        (root / ".git" / "config").write_text(config)
+        (root / "a.py").write_text(CODE)
+        comments = Comments(str(root), cache_home=str(tmp_path / "cache"), author="Ann")
+        comments.add("a.py", 6, "why two?", "QUESTION")
+        with pytest.raises(Failure) as refused:
+            ViewTools(comments.context).report("HEAD")
+        assert "unknown repository extension" in refused.value.text()
+        assert [each.text for each in comments.listed().comments] == ["why two?"]
+        return
+    with_two_commits(root)
+    check_every_command(root, tmp_path)
+    (root / "a.py").write_text(CODE)
+    comments = Comments(str(root), cache_home=str(tmp_path / "cache"), author="Ann")
+    lost = comments.add("a.py", 6, "goes along", "NOTE").commentId
+    base = commit(root, "commented")
+    (root / "a.py").write_text("".join(f"other_{n} = rest.of({n})\n" for n in range(30)))
+    commit(root, "rewritten")
+    git(root, "mv", "a.py", "c.py")
+    commit(root, "renamed")
+    assert comments.show(lost).comment.movedTo == "c.py"
+    assert comments.listed(revision=base).comments
+    assert "goes along" in ViewTools(comments.context).report(base).for_model()
+    git(root, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    side = Comments(str(tmp_path / "side"), cache_home=str(tmp_path / "cache"), author="Ann")
+    assert [each.text for each in side.listed().comments] == ["goes along"]
+
+
+def check_every_command(root: Path, tmp_path: Path, *, is_repository: bool = True) -> None:
+    """Ask everything of the part once, about a file that is edited, renamed and deleted."""
     (root / "a.py").write_text(CODE)
     comments = Comments(str(root), cache_home=str(tmp_path / "cache"), author="Ann")
     identity = comments.add("a.py", 6, "why two?", "QUESTION").commentId
@@ -89,7 +132,7 @@ def test_every_command_answers(tmp_path: Path, make: Callable[[Path], Path]) -> 
         comments.resources.read_all,
     ):
         ask()
-    if make is without_git:
+    if not is_repository:
         with pytest.raises(NotFound, match="There is no git repository here, so no commit"):
             comments.blame(identity)
     else:

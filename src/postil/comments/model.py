@@ -267,6 +267,8 @@ class OtherFile(Struct, frozen=True):
     """The comment's own file holds, to the byte, what was given its name: whatever knew another version goes along."""
     exchanged: bool = False
     """It seems to have taken the name of the comment's own file, which took its own, and both were edited since."""
+    unknown: bool = False
+    """What it held before is not known: it may be a copy of the comment's own file as well."""
     copied: bool = False
     """The comment's own file is a copy of it now: what looks edited may be other code."""
 

@@ -107,6 +107,27 @@ def test_adding_a_comment_to_a_swapped_file_ties_none_of_the_others_to_it(tmp_pa
     assert (found["thirty"], found["sixty"]) == (("b.py", 14, "moved"), ("a.py", 14, "moved"))
 
 
+def test_without_git_a_person_is_asked_when_a_file_swaps_names_with_one_that_has_no_comments(tmp_path: Path) -> None:
+    comments = plain_workspace(tmp_path, **UNLIKE)
+    comments.add("a.py", 5, "five", "NOTE")
+    comments.add("a.py", 14, "mine", "NOTE")
+    swap(tmp_path, by_git=False)
+    found = candidates(comments)
+    assert found["mine"] == ("review", [("b.py", 14), ("a.py", 14)])
+    assert found["five"] == ("review", [("b.py", 5), ("a.py", 5)])
+    assert "b.py holds what it was" in comments.listed().comments[0].reason
+    swap(tmp_path, by_git=False)
+    assert places(comments) == {"five": ("a.py", 5, "exact"), "mine": ("a.py", 14, "exact")}
+
+
+def test_without_git_a_copy_that_is_kept_while_a_file_is_edited_takes_no_comment(tmp_path: Path) -> None:
+    comments = plain_workspace(tmp_path, **UNLIKE)
+    comments.add("a.py", 14, "mine", "NOTE")
+    copy(tmp_path, "a.py", "a.py.orig")
+    edit(tmp_path, "a.py")
+    assert places(comments) == {"mine": ("a.py", 15, "moved")}
+
+
 def test_comments_of_a_file_that_another_was_copied_over_are_left_to_a_person(tmp_path: Path) -> None:
     comments = workspace(tmp_path, **UNLIKE)
     comments.add("a.py", 14, "alpha", "NOTE")

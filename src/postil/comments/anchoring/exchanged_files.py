@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from postil.comments.anchoring.moved_files import find_commits
+from postil.comments.anchoring.equal_files import FilesBySize
+from postil.comments.anchoring.moved_files import find_commits, list_files
 from postil.comments.anchoring.swapped_files import Content, make_swapped
 from postil.comments.model import OtherFile
 from postil.comments.source_tree import SourceTree
@@ -74,6 +75,30 @@ def find_exchanged(tree: SourceTree, versions: FileVersions, read: Mapping[str, 
             other = _judge(_Shared(tree, everything, texts), path, ranked[path])
             if other:
                 found[path] = other
+    if not tree.git:
+        found |= _find_kept(tree, versions, {path: each for path, each in own.items() if path not in found})
+    return found
+
+
+def _find_kept(tree: SourceTree, versions: FileVersions, own: Mapping[str, Content]) -> dict[str, OtherFile]:
+    """Returns for files of a folder without git that were given another content the one file that holds their own."""
+    lost: dict[str, list[str]] = {}
+    names = list(own)
+    for at in range(0, len(names), AT_ONCE):
+        part = {path: own[path] for path in names[at : at + AT_ONCE]}
+        texts = versions.read((blob for each in part.values() for blob in each.versions), limits.HERE)
+        shared = _Shared(tree, part, texts)
+        for path, each in part.items():
+            was = [texts[blob] for blob in each.versions if blob in texts]
+            if was and shared.keeps_little(path):
+                lost[path] = was
+    files = FilesBySize(tree, list_files(tree)) if lost else None
+    found: dict[str, OtherFile] = {}
+    for path, was in lost.items():
+        there = [name for name in (files.equal(was) if files else ()) if name != path]
+        source = tree.source_or_none(RelativePath(there[0])) if len(there) == 1 else None
+        if source:
+            found[path] = OtherFile(source.path, source.text, exchanged=True, unknown=True)
     return found
 
 

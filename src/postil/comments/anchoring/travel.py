@@ -88,9 +88,11 @@ def _ask_which(here: Relocation, there: Relocation, other: OtherFile, path: str)
             return here
         reason = f"the file seems to be a copy of {other.path} now, and this may be other code"
         return Relocation("review", None, own.confidence, reason, here.old_text, here.new_text, (own,))
-    if here.old_text == there.new_text != here.new_text:
+    if here.old_text == there.new_text != here.new_text and not other.unknown:
         return _move(there, other.path)
     reason = f"the file and {other.path} seem to have taken each other's names"
+    if other.unknown:
+        reason = f"the file was given another content, and {other.path} holds what it was"
     options = (Candidate(there.span, min(there.confidence, 0.7), there.new_text, other.path), own)
     return Relocation("review", None, options[0].confidence, reason, here.old_text, there.new_text, options)
 

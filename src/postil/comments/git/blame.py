@@ -250,6 +250,7 @@ def require_revision(tree: SourceTree, revision: str) -> Commit:
             "(in CI: `GIT_DEPTH: 0` of GitLab, `fetch-depth: 0` of GitHub)"
         )
     elif resolve_revision(tree, "HEAD") is None:
+        run_git(tree.root, "rev-parse", "--git-dir")  # one that is too old for this repository says so
         why, advice = ": nothing is committed here yet", "Commit something first"
     raise NotFound(f"There is no revision {revision[:100]!r}{why}", advice=advice)
 
