@@ -193,3 +193,34 @@ def test_caution_counts_whatever_the_cache_was_filled_with(tmp_path: Path, monke
     write(tmp_path, "a.py", code.replace("total = value + 1", "total = value + 2"))
     for cautious, state in ((False, "modified"), (True, "review"), (False, "modified")):
         assert CommentsContext(str(tmp_path), cautious=cautious).find(identity).place.state == state
+
+
+_BLOCK = CODE[CODE.index("def gross") : CODE.index("class Basket")]
+_EDITED = _BLOCK.replace("price * (1 + RATE)", "price * (1 + RATE) + FEE")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CODE.rstrip() + "\n\n\n" + _EDITED.replace("gross", "gross_fee"),
+        CODE.replace(_BLOCK, _EDITED.replace("gross", "gross_fee") + _BLOCK),
+        CODE.replace(_BLOCK, _EDITED).rstrip() + "\n\n\n" + _BLOCK.replace("gross", "old_gross"),
+        CODE.replace(_BLOCK, _EDITED).rstrip() + "\n\n\n" + _EDITED.replace("gross", "other"),
+        CODE.replace(_BLOCK, _EDITED.replace("gross", "other") + _EDITED),
+        CODE.replace(_BLOCK, _BLOCK.replace("gross", "old_gross") + _EDITED),
+    ],
+    ids=["copy below", "copy above", "kept below", "both, below", "both, above", "kept above"],
+)
+def test_of_a_block_that_is_copied_and_edited_in_one_commit_the_one_in_place_keeps_the_comments(
+    tmp_path: Path, text: str
+) -> None:
+    comments = workspace(tmp_path, **{"shop.py": CODE})
+    for code in ("def gross", "taxed = ", "return round(taxed"):
+        add_at(comments, code)
+    commit(tmp_path, "commented")
+    write(tmp_path, "shop.py", text)
+    commit(tmp_path, "copied and edited")
+    first = line_of(text, "def gross(")
+    found = [(each.line, each.state) for each in comments.listed().comments]
+    assert found[0][0] == first
+    assert all(line == first + at or state == "review" for (line, state), at in zip(found, (0, 2, 3), strict=True))

@@ -229,6 +229,48 @@ def test_a_deleted_comment_comes_back_by_the_button(browser: Browser, served: Se
         assert page.evaluate("document.activeElement !== document.body")
 
 
+def test_every_form_of_the_comments_works_without_a_script(browser: Browser, served: ServedPage) -> None:
+    """Written, answered, resolved, opened again, deleted, brought back, placed by hand, and found by words."""
+    served.call("add_comment", filePath="greet.py", line=1, text="so that the file is listed")
+    with browse(browser, served, "/comments/file?file=greet.py", java_script_enabled=False) as page:
+        page.locator("#new > summary").click()
+        page.get_by_label("Line").fill("2")
+        page.get_by_label("What to say").fill("written by a form")
+        page.get_by_role("button", name="Write", exact=True).click()
+        expect(page.locator(".said", has_text="written by a form")).to_be_visible()
+        (id_,) = [one["id"] for one in served.call("comments_list")["comments"] if one["line"] == 2]
+        page.goto(f"{served.base}/comments/{id_}")
+        page.locator("summary", has_text="Reply").click()
+        page.get_by_label("Answer").fill("an answer")
+        page.get_by_role("button", name="Reply").click()
+        expect(page.get_by_text("an answer")).to_be_visible()
+        for says, status in (("Resolve", "resolved"), ("Reopen", "open")):
+            page.goto(f"{served.base}/comments/{id_}")
+            with page.expect_navigation():
+                page.get_by_role("button", name=says).click()
+            assert served.call("comments_show", commentId=id_)["comment"].get("status", "open") == status
+        page.goto(f"{served.base}/comments/{id_}")
+        page.locator("summary", has_text="Edit").click()
+        with page.expect_navigation():
+            page.get_by_role("button", name="Delete the comment").click()
+        assert served.call("comments_list")["total"] == 1
+        with page.expect_navigation():
+            page.get_by_role("button", name="Undo").click()
+        assert served.call("comments_list")["total"] == 2
+        (served.folder / "greet.py").write_text("def other():\n    return 1\n")
+        page.goto(f"{served.base}/comments/doubts")
+        doubt = page.locator(f"[id='d{id_}']")
+        doubt.locator("summary", has_text="It belongs elsewhere").click()
+        doubt.get_by_label("Line").fill("2")
+        with page.expect_navigation():
+            doubt.get_by_role("button", name="Place it there").click()
+        assert [one["line"] for one in served.call("comments_list", state="exact")["comments"]] == [2]
+        page.goto(f"{served.base}/comments")
+        page.get_by_role("searchbox").fill("written")
+        page.get_by_role("button", name="Show").click()
+        expect(page.locator("article .said").first).to_have_text("written by a form")
+
+
 def test_editing_and_undoing_work_without_a_script(browser: Browser, served: ServedPage) -> None:
     id_ = served.call("add_comment", filePath="greet.py", line=2, text="first")["commentId"]
     with browse(browser, served, f"/comments/{id_}", java_script_enabled=False) as page:
