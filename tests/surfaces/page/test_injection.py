@@ -7,6 +7,10 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
+from tests.emulator.app import Emulator
+from tests.emulator.changes import changed as changed_file
+from tests.emulator.server import running
+from tests.emulator.world import DEVELOPER
 from tests.surfaces.page.pages import PATIENCE, ServedPage, browse, serve_page
 from tests.surfaces.programs import run
 from tests.workspace.repositories import git
@@ -115,6 +119,43 @@ def test_no_field_of_any_record_runs(browser: Browser, tmp_path: Path) -> None:
                 page.goto(served.base + "/changes?scope=" + page.evaluate("encodeURIComponent", text))
                 assert page.evaluate("window.ran") is None
                 expect(page.locator("h1").first).to_be_visible()
+            assert said == []
+
+
+def test_no_value_of_gitlab_runs(browser: Browser, tmp_path: Path) -> None:
+    """Titles, branches, files, notes, labels, people and addresses that a project at GitLab holds."""
+    emulator = Emulator()
+    world, project = emulator.world, emulator.world.projects[0]
+    request = project.merge_requests[0]
+    request |= {"title": CORPUS[1], "description": CORPUS[2], "source_branch": CORPUS[3], "labels": [*CORPUS[4:7]]}
+    for row in (*project.merge_requests, *project.issues, *project.pipelines):
+        row |= {name: f"javascript:{RUN}//" for name in ("web_url", "avatar_url") if name in row}
+        row |= {name: CORPUS[2] for name in ("ref", "title") if name in row}
+    for user in world.users.values():
+        user |= {"name": CORPUS[1], "avatar_url": f"javascript:{RUN}", "web_url": f"javascript:{RUN}"}
+    files = [changed_file(name, name, "one\n", "\n".join(CORPUS) + "\n") for name in (CORPUS[0], CORPUS[2])]
+    world.push(project, request, files)
+    request["discussions"] = [
+        {"id": f"{n:040x}", "individual_note": False, "notes": [world.note(456, text)]} for n, text in enumerate(CORPUS)
+    ]
+    folder = hostile_repository(tmp_path / "repo")
+    with running(emulator) as address:
+        git(folder, "remote", "add", "origin", f"{address}/{project.full_path}.git")
+        with (
+            serve_page(folder, GITLAB_URL=address, GITLAB_TOKEN=DEVELOPER) as served,
+            browse(browser, served) as page,
+        ):
+            said: list[str] = []
+            page.on("dialog", lambda dialog: said.append(dialog.message))
+            page.on("console", lambda message: said.append(message.text) if "Security" in message.text else None)
+            for path in ("/gitlab", "/changes?scope=!1", "/changes?scope=!1&layout=split"):
+                page.goto(served.base + path)
+                expect(page.locator("h1").first).to_be_visible()
+                scroll_through(page)
+                assert page.evaluate("window.ran") is None, path
+                assert RUN in page.locator("main").inner_text(), "the words themselves are shown"
+                strange = "main script, main iframe, main math, main object, [onerror], [onload], [onfocus]"
+                assert page.locator(f"{strange}, [href^='javascript'], [src^='javascript']").count() == 0, path
             assert said == []
 
 
