@@ -13,10 +13,10 @@ import stat
 import time
 from _thread import LockType, allocate_lock
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 from weakref import WeakValueDictionary
 
 from postil.core import call, limits
@@ -33,6 +33,10 @@ LONGEST_RUN = 0.05
 LONGEST_UNSEEN = 3.0
 """The same where no process is seen to wait: some file systems do not show it."""
 _REMEMBERED = 64
+Content: TypeAlias = bytes | Sequence[bytes | memoryview]
+"""What a file is to hold; large ones may be given in pieces, so that nobody has to make one of them."""
+_AT_ONCE = 1 << 20
+_Check: TypeAlias = Callable[[], object] | None
 Gate = LockType
 """What one thread waits at: held until its turn comes."""
 
@@ -48,7 +52,8 @@ def read_file(root: str, inside: RelativePath, limit: int = LARGEST_FILE) -> byt
             call.hold(size)
         chunks: list[bytes] = []
         left = limit + 1
-        while left > 0 and (chunk := os.read(file, min(left, 1 << 20))):
+        # All of it at once, as a rule: the pieces and the whole would be held twice.
+        while left > 0 and (chunk := os.read(file, min(left, max(size + 1, 1 << 16)))):
             chunks.append(chunk)
             left -= len(chunk)
     except OSError as error:
@@ -60,11 +65,29 @@ def read_file(root: str, inside: RelativePath, limit: int = LARGEST_FILE) -> byt
     return b"".join(chunks)
 
 
+def holds_exactly(root: str, inside: RelativePath, content: Content) -> bool:
+    """Whether a regular file below the root holds this to the byte; of a large one no copy is made."""
+    file = open_inside(root, inside)
+    try:
+        for piece in _gather([content] if isinstance(content, bytes) else content):
+            left = piece
+            while left:
+                chunk = os.read(file, min(len(left), _AT_ONCE))
+                if not chunk or chunk != bytes(left[: len(chunk)]):
+                    return False
+                left = left[len(chunk) :]
+        return not os.read(file, 1)
+    except OSError as error:
+        raise FileUnreadable(inside, error.strerror or str(error)) from error
+    finally:
+        os.close(file)
+
+
 def atomic_write(
     root: str,
     inside: RelativePath,
-    content: bytes,
-    check: Callable[[], object] | None = None,
+    content: Content,
+    check: _Check = None,
     *,
     mode: int | None = None,
     lock: str = "",
@@ -84,9 +107,7 @@ def atomic_write(
         os.close(parent)
 
 
-def _replace(
-    parent: int, name: str, inside: str, content: bytes, check: Callable[[], object] | None, mode: int | None, lock: str
-) -> None:
+def _replace(parent: int, name: str, inside: str, content: Content, check: _Check, mode: int | None, lock: str) -> None:
     old = _seen(parent, name, inside)
     temporary = lock or f"{_PREFIX}{os.getpid():x}-{os.urandom(6).hex()}{_SUFFIX}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -137,10 +158,27 @@ def _keep_owner_and_mode(file: int, old: os.stat_result) -> None:
     os.fchmod(file, stat.S_IMODE(old.st_mode))
 
 
-def _write_all(file: int, content: bytes) -> None:
-    left = memoryview(content)
-    while left:
-        left = left[os.write(file, left) :]
+def _write_all(file: int, content: Content) -> None:
+    for piece in (memoryview(content),) if isinstance(content, bytes) else _gather(content):
+        left = piece
+        while left:
+            left = left[os.write(file, left) :]
+
+
+def _gather(content: Sequence[bytes | memoryview]) -> Iterator[memoryview]:
+    """Yields a content in pieces of which few are small."""
+    few: list[bytes | memoryview] = []
+    size = 0
+    for piece in content:
+        if size + len(piece) > _AT_ONCE:
+            yield memoryview(b"".join(few))
+            few, size = [], 0
+        if len(piece) > _AT_ONCE:
+            yield memoryview(piece)
+        else:
+            few.append(piece)
+            size += len(piece)
+    yield memoryview(b"".join(few))
 
 
 def remove_file(root: str, inside: RelativePath) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from postil.comments.failures import SidecarDamaged
+from postil.comments.storage import last_written
 from postil.comments.storage import store as store_module
 from postil.workspace.paths import RelativePath
 from tests.comments.workspaces import Comments, workspace
@@ -146,7 +147,7 @@ def test_a_checkout_in_the_same_instant_takes_nothing_that_was_acknowledged(
 def test_a_lock_of_a_git_that_commits_is_not_waited_for_long(
     comments: Comments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "CHECKOUT", 0.01)
+    monkeypatch.setattr(last_written, "CHECKOUT", 0.01)
     Path(comments.tree.git_dir, "index.lock").touch()
     comments.add("a.py", 1, "first", "NOTE")
     assert [each["text"] for each in read(comments)["comments"]] == ["first"]

@@ -13,7 +13,7 @@ from postil.comments.anchoring.locate import PresentSource, current_anchor, loca
 from postil.comments.anchoring.marker import count_anew, is_counted_by_editors, renew_marker
 from postil.comments.anchoring.swapped_files import Content
 from postil.comments.clock import now
-from postil.comments.model import Located, Marker, OtherFile, Place
+from postil.comments.model import Comment, Located, Marker, OtherFile, Place
 from postil.comments.sidecar.document import Sidecar, place_comment
 from postil.comments.source_tree import Source, SourceTree
 from postil.comments.storage.file_versions import FileVersions
@@ -79,6 +79,16 @@ class CommentReader:
         if large and apart is not None:
             return apart()
         return locate_comments(sidecar, present, texts, elsewhere)
+
+    def place(self, sidecar: Sidecar, comment: Comment) -> Place:
+        """Returns where one comment is; of a large sidecar no other one is looked for."""
+        source, marker = self.tree.source_or_none(RelativePath(sidecar.path)), sidecar.marker_of(comment)
+        if marker is None or len(sidecar.original or b"") <= limits.COMMENTS_HERE:
+            return next(each.place for each in self.locate(sidecar, source) if each.comment.id == comment.id)
+        present = PresentSource(sidecar.path, source, cautious=self.tree.cautious)
+        anchor = current_anchor(marker)
+        wanted = [anchor.blob] if anchor and anchor.blob != present.blob else []
+        return locate_all(present, [marker], self.versions.read(wanted, limits.HERE, MOST_VERSIONS))[0]
 
     def old_texts(
         self, sidecars: Sequence[tuple[Sidecar, PresentSource]], left_out: set[str] | None = None

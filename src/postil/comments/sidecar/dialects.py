@@ -10,10 +10,11 @@ A file may be a mixture (the reference server appends its shape to the extension
 from __future__ import annotations
 
 import re
-from typing import cast
+from collections.abc import Sequence
+from typing import TypeVar, cast
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
 from postil.comments.model import EDITED_BY, AiMeta, Anchor, Comment, LineNumber, Marker, Param, Reply, Revision, Status
 from postil.core.others.visible import on_one_line
@@ -133,6 +134,20 @@ class AnyFile(Struct, frozen=True):
     ghostMarkers: list[AnyMarker] | None = None
 
 
+class Outline(Struct, frozen=True):
+    """The same, each comment and marker as it is written."""
+
+    file: str | None = None
+    filePath: str | None = None
+    fileName: str | None = None
+    version: str | None = None
+    comments: list[Raw] | None = None
+    ghostMarkers: list[Raw] | None = None
+
+
+F = TypeVar("F", AnyFile, Outline)
+
+
 class ExtensionFile(Struct, frozen=True):
     """What the extension demands of a sidecar; one that lacks any of it is refused there as a whole."""
 
@@ -151,12 +166,21 @@ UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 def read_any(data: bytes) -> AnyFile:
     """Returns the file, whatever its dialect. Raises Unreadable when it has none."""
+    return _read_file(data, AnyFile)
+
+
+def read_outline(data: bytes) -> Outline:
+    """Returns a large file as far as it is no comment or marker. Raises Unreadable."""
+    return _read_file(data, Outline)
+
+
+def _read_file(data: bytes, shape: type[F]) -> F:
     if not data.strip():
         raise Unreadable("the file is empty")
     if b"<<<<<<< " in data and re.search(rb"^<<<<<<< ", data, re.MULTILINE) and b"\n>>>>>>> " in data:
         raise Unreadable("the file has unresolved merge conflict markers")
     try:
-        found = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=AnyFile)
+        found = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=shape)
     except msgspec.ValidationError as fault:
         raise Unreadable(f"a field has the wrong type: {fault}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as fault:
@@ -196,7 +220,7 @@ MARKERS: msgspec.json.Decoder[list[AnyMarker] | None] = msgspec.json.Decoder(lis
 """Decodes a list of markers of any dialect."""
 
 
-def read_comments(found: AnyFile, markers: list[Marker]) -> list[Comment]:
+def read_comments(found: AnyFile, markers: Sequence[Marker]) -> list[Comment]:
     """Returns the comments, in the file's order, each with the marker that holds it."""
     holding: dict[str, list[Marker]] = {}
     for marker in markers:
@@ -204,12 +228,13 @@ def read_comments(found: AnyFile, markers: list[Marker]) -> list[Comment]:
             holding.setdefault(comment, []).append(marker)
     named = {marker.id: marker for marker in markers}
     return [
-        _read_comment(each, holding.get(each.id) or [named[i] for i in (each.ghostMarkerId,) if i in named])
+        read_comment(each, holding.get(each.id) or [named[i] for i in (each.ghostMarkerId,) if i in named])
         for each in found.comments or ()
     ]
 
 
-def _read_comment(raw: AnyComment, held_by: list[Marker]) -> Comment:
+def read_comment(raw: AnyComment, held_by: list[Marker]) -> Comment:
+    """Returns a comment; `held_by` are the markers that name it, or the one that it names."""
     # The extension makes a second marker when a marked line is pasted: the comment's own one counts.
     own = next((each for each in held_by if each.id == raw.ghostMarkerId), held_by[0] if held_by else None)
     created = on_one_line(raw.created or raw.timestamp or raw.updated or "")
@@ -239,6 +264,7 @@ def _read_comment(raw: AnyComment, held_by: list[Marker]) -> Comment:
 
 
 def read_marker(raw: AnyMarker) -> Marker:
+    """Returns a marker."""
     symbol = raw.astAnchor or AnySymbol([raw.anchor] if raw.anchor else [], (raw.anchorType or "").capitalize())
     ids = raw.commentIds if raw.commentIds is not None else [raw.commentId] if raw.commentId else []
     line, end, anchor = max(raw.line, 1), max(raw.endLine or 0, 0), _read_anchor(raw.own)

@@ -9,31 +9,36 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from operator import le
-from typing import NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from postil.anchor.fingerprint import line_hash
-from postil.comments.model import Addition, Comment, Marker, NewMarker
+from postil.comments.model import Addition, Comment, Marker
 from postil.comments.sidecar import dialects
+from postil.comments.sidecar.demanded import NewId, finish_comments, finish_markers
 from postil.comments.sidecar.json_edit import (
     Document,
     Items,
     JsonObject,
     NotAnObject,
+    ReadAnew,
     check_text,
-    decode_value,
+    decode_object,
     new_document,
 )
-from postil.comments.sidecar.noted import SAID, Noted
+from postil.comments.sidecar.noted import SAID, Noted, Steps
+
+if TYPE_CHECKING:
+    from postil.comments.sidecar.one_by_one import OneByOne
 
 VERSION = "2.1.0"
 OWN_KEY = "x-anchor"
 _OWN_KEYS = frozenset({"file", "version", "ghostMarkers", "comments"})
 
-NewId: TypeAlias = Callable[[str], str]
-"""Makes an id that begins with a prefix."""
+LARGE = 512 * 1024
+"""Bytes of a sidecar of which a larger one is read so. As `limits.COMMENTS_HERE`, which is not of this folder."""
+M = TypeVar("M", Comment, Marker)
 
 
 class LineTexts(NamedTuple):
@@ -72,6 +77,19 @@ class Sidecar:
             raise dialects.Unreadable(str(fault)) from None
 
     def _load(self, text: bytes) -> None:
+        self._text = text
+        self._is_complete: bool | None = None
+        self._taken_apart: Document | None = None
+        self._ledger: _Ledger | None = None
+        self._large: OneByOne | None = None
+        if len(text) > LARGE:
+            from postil.comments.sidecar.one_by_one import OneByOne, check_items  # only for large files
+
+            check_items(text)
+            self.steps = Steps(self.steps)
+            self._large = OneByOne(self._document)
+            self._heads = None
+            return
         # A file the extension takes is understood by what it demands; the rest of it is read when somebody asks.
         self._heads: dialects.ExtensionFile | None = None
         self._content: dialects.AnyFile | None = None
@@ -79,10 +97,6 @@ class Sidecar:
             self._heads = dialects.EXTENSION.decode(text)
         except dialects.UNDECODABLE:
             self._content = dialects.read_any(text)
-        self._text = text
-        self._is_complete: bool | None = None
-        self._taken_apart: Document | None = None
-        self._ledger: _Ledger | None = None
         self._read_comments: list[Comment] | None = None
         self._read_markers: list[Marker] | None = None
         self._raw_markers: list[dialects.AnyMarker] | None = None
@@ -99,15 +113,19 @@ class Sidecar:
 
     @property
     def content(self) -> dialects.AnyFile:
-        """The whole file in the shape of any dialect."""
+        """The whole file in the shape of any dialect; of a large one its names alone."""
+        if self._large:
+            return self._large.names
         self._reload()
         if self._content is None:
             self._content = dialects.read_any(self._text)
         return self._content
 
     @property
-    def raw_markers(self) -> list[dialects.AnyMarker]:
+    def raw_markers(self) -> Sequence[dialects.AnyMarker]:
         """The markers as they are written."""
+        if self._large:
+            return self._large.raw_markers
         self._reload()
         found = self._raw_markers
         if found is None and self._content is not None:
@@ -132,8 +150,10 @@ class Sidecar:
         return self._heads.version if self._heads else self.content.version
 
     @property
-    def comments(self) -> list[Comment]:
+    def comments(self) -> Sequence[Comment]:
         """The comments, in the file's order."""
+        if self._large:
+            return self._large.comments
         self._reload()
         if self._read_comments is None:
             content = self.content  # before the markers, which are in it
@@ -141,8 +161,10 @@ class Sidecar:
         return self._read_comments
 
     @property
-    def markers(self) -> list[Marker]:
+    def markers(self) -> Sequence[Marker]:
         """The markers, in the file's order."""
+        if self._large:
+            return self._large.markers
         self._reload()
         # Both are made when asked for: adding one comment to a file of thousands needs no model of them.
         if self._read_markers is None:
@@ -158,40 +180,41 @@ class Sidecar:
     @property
     def complete(self) -> bool:
         """Whether the extension takes it as it is."""
-        if self._is_complete is None:
+        if self._is_complete is None and self._large:
+            self._is_complete = self._large.is_complete()
+        elif self._is_complete is None:
             heads = self._heads
             self._is_complete = heads is not None and len({each.id for each in heads.comments}) == len(heads.comments)
         return self._is_complete
 
     def comment(self, comment: str) -> Comment | None:
         """Returns the comment of that id."""
-        return next((each for each in self.comments if each.id == comment), None)
+        return _find(self.comments, comment)
 
     def marker_of(self, comment: Comment) -> Marker | None:
         """Returns the marker that holds a comment."""
-        return next((each for each in self.markers if each.id == comment.markerId), None)
+        return _find(self.markers, comment.markerId)
 
     def raw_comment(self, comment: str) -> JsonObject:
         """Returns a comment with every key it has."""
-        return _object(self._comments.texts[_find_index(self.comments, comment)])
+        return decode_object(self._comments.texts[_find_index(self.comments, comment)])
 
     def raw_marker(self, marker: str) -> JsonObject:
         """Returns a marker with every key it has."""
-        return _object(self._markers.texts[_find_index(self.markers, marker)])
+        return decode_object(self._markers.texts[_find_index(self.markers, marker)])
 
     def add(self, raw: JsonObject, marker: JsonObject) -> None:
         """Add a comment under a marker; a marker that is already here takes it in, another is added."""
         self._reload()
-        markers = self.raw_markers
-        comments = self._heads.comments if self._heads else self.content.comments or []
+        markers, lines = self.raw_markers, [line for _, line in self._list_lines()]
         held = next((index for index, each in enumerate(markers) if each.id == marker["id"]), -1)
         if held >= 0:
-            here = _object(self._markers.texts[held])
+            here = decode_object(self._markers.texts[held])
             self._markers.replace(held, {**here, "commentIds": [*(markers[held].commentIds or ()), str(raw["id"])]})
         else:
             at = _position([each.line for each in markers], _integer(marker["line"]))
             self._markers.insert(at, marker)
-        at = _position([each.line or 0 for each in comments], _integer(raw["line"]))
+        at = _position(lines, _integer(raw["line"]))
         self._comments.insert(at, {**raw, "ghostMarkerId": marker["id"]})
         self.steps.append(Noted(str(raw["id"]), raw, marker))
         self._touch()
@@ -204,8 +227,7 @@ class Sidecar:
         ledger = self._ledger
         if ledger is None:
             self._reload()
-            comments = self._heads.comments if self._heads else self.content.comments or []
-            ledger = _Ledger([(each.id, each.line or 0) for each in comments], self.raw_markers)
+            ledger = _Ledger(self._list_lines(), self.raw_markers)
         markers, comments = self._document.items("ghostMarkers"), self._document.items("comments")
         answers: list[str] = []
         for each in additions:
@@ -217,7 +239,7 @@ class Sidecar:
             at = ledger.at(spot)
             if at >= 0:
                 ledger.held[at].append(comment.id)
-                markers.replace(at, {**_object(markers.texts[at]), "commentIds": ledger.held[at]})
+                markers.replace(at, {**decode_object(markers.texts[at]), "commentIds": ledger.held[at]})
             else:
                 at = ledger.mark(spot, marker.id, comment.id)
                 markers.insert(at, replace(marker, commentIds=(comment.id,)))
@@ -245,7 +267,7 @@ class Sidecar:
         self._comments.replace(_find_index(self.comments, comment), new)
         was = {key: raw.get(key) for key in SAID if raw.get(key) != new.get(key)}
         self.steps.append(Noted(comment, new, was=was or None, undoes=undoes))
-        self._touch()
+        self._touch(hangs_as_before=True)
 
     def change_marker(self, marker: str, values: JsonObject) -> None:
         """Set some keys of a marker; a key set to None that was never there stays away."""
@@ -255,7 +277,7 @@ class Sidecar:
             del new["endLine"]
             raw.pop("endLine", None)
         self._markers.replace(_find_index(self.markers, marker), {**raw, **new})
-        self._touch()
+        self._touch(hangs_as_before="commentIds" not in new)
 
     def hang(self, comment: str, old: str, marker: JsonObject) -> None:
         """Take a comment from its old marker to another one, which is added if it is not here."""
@@ -266,7 +288,7 @@ class Sidecar:
             self._markers.insert(at, {**marker, "commentIds": [comment]})
         elif comment not in self.markers[found].commentIds:
             held = [*self.markers[found].commentIds, comment]
-            self._markers.replace(found, {**_object(self._markers.texts[found]), "commentIds": held})
+            self._markers.replace(found, {**decode_object(self._markers.texts[found]), "commentIds": held})
         self._touch()
 
     def remove(self, comment: str) -> None:
@@ -285,7 +307,7 @@ class Sidecar:
                 continue
             left = [each for each in held if each != comment]
             if left:
-                self._markers.replace(index, {**_object(self._markers.texts[index]), "commentIds": left})
+                self._markers.replace(index, {**decode_object(self._markers.texts[index]), "commentIds": left})
             else:
                 self._markers.remove(index)
         self._touch()
@@ -301,8 +323,10 @@ class Sidecar:
         self._touch()
         self._rename_twins(new_id)
         self._reload()
-        self._finish_markers(texts_of, now)
-        self._finish_comments(texts_of, now, new_id)
+        finish_markers(self.markers, self._markers, texts_of, now)
+        made = finish_comments(self.comments, self._comments, self.marker_of, texts_of, now, new_id)
+        for new in made:
+            self._markers.insert(len(self._markers), new)
         self._touch()
 
     def name_source(self) -> None:
@@ -316,6 +340,10 @@ class Sidecar:
         """Returns the file as it is to be written."""
         return self._document.text() if self._taken_apart else self._text
 
+    def pieces(self) -> Sequence[bytes | memoryview]:
+        """Returns the same in pieces, so that nobody holds a large file twice."""
+        return self._document.pieces() if self._taken_apart else [self._text]
+
     @property
     def _comments(self) -> Items:
         self._reload()
@@ -326,13 +354,24 @@ class Sidecar:
         self._reload()
         return self._document.items("ghostMarkers")
 
-    def _touch(self) -> None:
+    def _list_lines(self) -> list[tuple[str, int]]:
+        """Returns the id and the line of each comment."""
+        if self._large:
+            return self._large.list_lines()
+        comments = self._heads.comments if self._heads else self.content.comments or []
+        return [(each.id, each.line or 0) for each in comments]
+
+    def _touch(self, *, hangs_as_before: bool = False) -> None:
         self._stale = self.changed = True
         self._ledger, self._made_on = None, ""
+        if self._large:
+            self._is_complete = None
+            if not hangs_as_before:
+                self._large.forget_holders()
 
     def _reload(self) -> None:
         """Read what the text says now, so that the next change sees the last one."""
-        if self._stale:
+        if self._stale and not self._large:
             self._stale = False
             self._load(self._document.text())
 
@@ -345,49 +384,18 @@ class Sidecar:
             if count == 1:
                 continue
             new = new_id("c_")
-            self._comments.replace(index, {**_object(self._comments.texts[index]), "id": new})
+            self._comments.replace(index, {**decode_object(self._comments.texts[index]), "id": new})
             held = [at for at, marker in enumerate(markers) if comment.id in marker.commentIds]
             if len(held) >= count:
-                raw = _object(self._markers.texts[held[count - 1]])
+                raw = decode_object(self._markers.texts[held[count - 1]])
                 raw["commentIds"] = [new]
                 if "commentId" in raw:
                     raw["commentId"] = new
                 self._markers.replace(held[count - 1], raw)
             elif held:
-                raw = _object(self._markers.texts[held[0]])
+                raw = decode_object(self._markers.texts[held[0]])
                 self._markers.replace(held[0], {**raw, "commentIds": [*markers[held[0]].commentIds, new]})
         self._touch()
-
-    def _finish_markers(self, texts_of: Callable[[int], LineTexts], now: str) -> None:
-        for index, marker in enumerate(self.markers):
-            raw = _object(self._markers.texts[index])
-            wanted: JsonObject = {"commentIds": list(marker.commentIds), **texts_of(marker.line)._asdict()}
-            wanted["lastVerified"] = marker.lastVerified or now
-            missing = {key: value for key, value in wanted.items() if not isinstance(raw.get(key), type(value))}
-            if missing:
-                self._markers.replace(index, {**raw, **missing})
-
-    def _finish_comments(self, texts_of: Callable[[int], LineTexts], now: str, new_id: NewId) -> None:
-        made: dict[int, NewMarker] = {}
-        for index, comment in enumerate(self.comments):
-            raw = _object(self._comments.texts[index])
-            marker = self.marker_of(comment)
-            line = marker.line if marker else max(comment.line, 1)
-            if not marker:
-                new = made.get(line) or make_plain_marker(new_id("gm_"), line, texts_of(line), now)
-                made[line] = replace(new, commentIds=(*new.commentIds, str(raw["id"])))
-            wanted: JsonObject = {
-                "line": line,
-                "author": comment.author,
-                "created": comment.created or now,
-                "updated": comment.updated or comment.created or now,
-                "ghostMarkerId": marker.id if marker else made[line].id,
-            }
-            missing = {key: value for key, value in wanted.items() if not isinstance(raw.get(key), type(value))}
-            if missing:
-                self._comments.replace(index, {**raw, **missing})
-        for new in made.values():
-            self._markers.insert(len(self._markers), new)
 
 
 def place_comment(sidecar: Sidecar, comment: str, line: int, end: int = 0) -> None:
@@ -445,11 +453,6 @@ class _Ledger:
         return at
 
 
-def make_plain_marker(name: str, line: int, texts: LineTexts, now: str, end: int = 0) -> NewMarker:
-    """Returns a marker that knows no more than the texts of its line and the neighbours."""
-    return NewMarker(id=name, line=line, endLine=end or UNSET, lastVerified=now, **texts._asdict())
-
-
 def _is_made_on(marker: dialects.AnyMarker, blob: str) -> bool:
     own = marker.own
     if not isinstance(own, dict):
@@ -458,7 +461,15 @@ def _is_made_on(marker: dialects.AnyMarker, blob: str) -> bool:
     return values.get("blob") == blob and values.get("line") == marker.line
 
 
-def _find_index(among: list[Comment] | list[Marker], wanted: str) -> int:
+def _find(among: Sequence[M], wanted: str) -> M | None:
+    if isinstance(among, ReadAnew):
+        return among[among.ids.index(wanted)] if wanted in among.ids else None
+    return next((each for each in among if each.id == wanted), None)
+
+
+def _find_index(among: Sequence[Comment] | Sequence[Marker], wanted: str) -> int:
+    if isinstance(among, ReadAnew):
+        return among.ids.index(wanted)
     return next(index for index, each in enumerate(among) if each.id == wanted)
 
 
@@ -478,9 +489,3 @@ def _position(lines: list[int], line: int) -> int:
 def _integer(value: object) -> int:
     assert isinstance(value, int)
     return value
-
-
-def _object(text: bytes) -> JsonObject:
-    value = decode_value(text)
-    assert isinstance(value, dict)
-    return cast(JsonObject, value)

@@ -7,15 +7,22 @@ its unknown keys, and a diff shows what happened. Pure. Not here: what the objec
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar, cast, overload
 
 import msgspec
 from msgspec import Raw, Struct
 
 JsonObject: TypeAlias = dict[str, object]
+Piece: TypeAlias = bytes | Raw
+"""A part of a document as it is written; a `Raw` is a view of the document, no copy of it."""
 
+T = TypeVar("T")
+SLICE = 1 << 20
+"""Bytes that are looked at or copied at once of a document that is larger."""
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_BETWEEN = re.compile(rb"[\s,]*")
 _INDENT = b"  "
 _GAP = b",\n" + _INDENT * 2
 
@@ -30,38 +37,48 @@ class Items:
     A single insertion, the most frequent change, only looks for its neighbour; everything else takes the array apart.
     """
 
-    def __init__(self, data: bytes, start: int, raw: bytes) -> None:
+    def __init__(self, data: bytes, start: int, raw: Piece) -> None:
         self._data, self._start, self._end = data, start, start + len(raw)
         self._raws = _decode_list(raw)
-        self._texts: list[bytes] | None = None
+        self._texts: list[Piece] | None = None
         self._gaps: list[bytes] = []
         self._tail = b"]"
         self._inserted: tuple[int, bytes] | None = None
+        self._ids: list[str] | None = None
         self.changed = False
 
     def __len__(self) -> int:
         return len(self._raws) + (self._inserted is not None) if self._texts is None else len(self._texts)
 
     @property
-    def texts(self) -> list[bytes]:
+    def texts(self) -> list[Piece]:
         """The objects as they are written."""
         if self._texts is None:
             self._texts = []
             at = self._start + 1
             for item in self._raws:
-                text = bytes(item)
-                found = self._data.find(text, at)
+                between = _BETWEEN.match(self._data, at)
+                found = between.end() if between else at
                 self._gaps.append(self._data[at:found])
-                self._texts.append(text)
-                at = found + len(text)
+                self._texts.append(item)
+                at = found + len(item)
             self._tail = self._data[at : self._end]
             if self._inserted:
                 self._insert(*self._inserted)
         return self._texts
 
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the objects: what finds one without holding the others."""
+        if self._ids is None:
+            self._ids = [_named.decode(each).id for each in self.texts]
+        return self._ids
+
     def replace(self, index: int, item: JsonObject | Struct) -> None:
         """Write another object in the place of one."""
-        self.texts[index] = _format(item, 2)
+        self.texts[index] = text = _format(item, 2)
+        if self._ids is not None:
+            self._ids[index] = _named.decode(text).id
         self.changed = True
 
     def insert(self, index: int, item: JsonObject | Struct) -> None:
@@ -75,19 +92,23 @@ class Items:
 
     def _insert(self, index: int, text: bytes) -> None:
         texts = self.texts
-        if texts:
-            gap = self._gaps[0] if index == 0 else _GAP
-            if index == 0:
-                self._gaps[0] = _GAP
+        if index < len(texts):
+            gap, self._gaps[index] = self._gaps[index], _GAP
+        elif texts:
+            gap = _GAP
         else:
             gap, self._tail = b"\n" + _INDENT * 2, b"\n" + _INDENT + b"]"
         self._gaps.insert(index, gap)
         texts.insert(index, text)
+        if self._ids is not None:
+            self._ids.insert(index, _named.decode(text).id)
 
     def remove(self, index: int) -> None:
         """Take one object out."""
         texts = self.texts
         del texts[index]
+        if self._ids is not None:
+            del self._ids[index]
         if index == 0 and len(self._gaps) > 1:
             del self._gaps[1]
         else:
@@ -96,16 +117,15 @@ class Items:
             self._tail = b"]"
         self.changed = True
 
-    def text(self) -> bytes:
-        """Returns the array as it is to be written."""
-        if self._texts is None and self._inserted:
-            spliced = self._splice(*self._inserted)
-            if spliced is not None:
-                return spliced
+    def pieces(self) -> Iterator[Piece | memoryview]:
+        """Yields the array as it is to be written."""
+        spliced = self._splice(*self._inserted) if self._texts is None and self._inserted else None
+        if spliced is not None:
+            return iter(spliced)
         texts = self.texts
-        return b"".join((b"[", *chain.from_iterable(zip(self._gaps, texts, strict=True)), self._tail))
+        return chain((b"[",), chain.from_iterable(zip(self._gaps, texts, strict=True)), (self._tail,))
 
-    def _splice(self, index: int, text: bytes) -> bytes | None:
+    def _splice(self, index: int, text: bytes) -> tuple[bytes | memoryview, ...] | None:
         """Returns the array with one object more, or None when its neighbour is not the only one of its kind."""
         last = index == len(self._raws)
         neighbour = bytes(self._raws[-1] if last else self._raws[index])
@@ -114,8 +134,36 @@ class Items:
             return None
         if last:
             at += len(neighbour)
-            return b"".join((self._data[self._start : at], _GAP, text, self._data[at : self._end]))
-        return b"".join((self._data[self._start : at], text, _GAP, self._data[at : self._end]))
+        whole = memoryview(self._data)
+        before, behind = whole[self._start : at], whole[at : self._end]
+        return (before, _GAP, text, behind) if last else (before, text, _GAP, behind)
+
+
+class ReadAnew(Sequence[T]):
+    """Some items of a file, each of which is made when it is asked for."""
+
+    def __init__(self, items: Items, read: Callable[[Piece], T]) -> None:
+        self._items, self._read = items, read
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @property
+    def ids(self) -> list[str]:
+        """Their ids."""
+        return self._items.ids
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        if isinstance(index, slice):
+            return [*map(self._read, self._items.texts[index])]
+        return self._read(self._items.texts[index])
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self._read, self._items.texts)
 
 
 class Document:
@@ -131,7 +179,7 @@ class Document:
         except RecursionError:
             raise NotAnObject("the file is nested too deeply") from None
         self._data = data
-        self._values = {key: bytes(value) for key, value in values.items()}
+        self._values: dict[str, Raw] = values
         self._new: dict[str, bytes] = {}
         self._items: dict[str, Items] = {}
         self._starts: dict[str, int] | None = None
@@ -145,7 +193,7 @@ class Document:
         """Returns the names of the top-level values."""
         return {*self._values, *self._new}
 
-    def raw(self, key: str) -> bytes:
+    def raw(self, key: str) -> Piece:
         """Returns a top-level value as text; `null` when there is none."""
         return self._new.get(key) or self._values.get(key, b"null")
 
@@ -156,31 +204,37 @@ class Document:
     def items(self, key: str) -> Items:
         """Returns the array of objects under a key; an empty one when there is none."""
         if key not in self._items:
-            raw = self._values.get(key, b"[]")
-            if raw == b"null":
-                raw = b"[]"
-            if key in self._values and self._values[key] == raw:
-                self._items[key] = Items(self._data, self._start(key), raw)
+            raw = self._values.get(key)
+            if raw is None or (len(raw) == len(b"null") and bytes(raw) == b"null"):
+                self._items[key] = Items(b"[]", 0, b"[]")
             else:
-                self._items[key] = Items(raw, 0, raw)
+                self._items[key] = Items(self._data, self._start(key), raw)
         return self._items[key]
 
     def text(self) -> bytes:
         """Returns the document as it is to be written."""
-        lists = {key: items.text() for key, items in self._items.items() if items.changed}
-        changes = self._new | lists
-        if not changes:
-            return self._data
-        spans = sorted((self._start(key), key) for key in changes if key in self._values)
-        parts: list[bytes] = []
+        return b"".join(self.pieces())
+
+    def pieces(self) -> list[Piece | memoryview]:
+        """Returns the document as it is to be written, in pieces: most of them are views of what it was."""
+        lists = {key: items for key, items in self._items.items() if items.changed}
+        changed = {*self._new, *lists}
+        if not changed:
+            return [self._data]
+        spans = sorted((self._start(key), key) for key in changed if key in self._values)
+        whole = memoryview(self._data)
+        parts: list[Piece | memoryview] = []
         at = 0
         for start, key in spans:
-            parts += (self._data[at:start], changes.pop(key))
+            parts.append(whole[at:start])
+            parts += lists[key].pieces() if key in lists else (self._new[key],)
             at = start + len(self._values[key])
-        parts.append(self._data[at:])
-        first = {key: value for key, value in changes.items() if key in self._new}
-        last = {key: value for key, value in changes.items() if key in lists}
-        return _with_keys(b"".join(parts), first, last, empty=not self._values)
+        parts.append(whole[at:])
+        first = {key: value for key, value in self._new.items() if key not in self._values and key not in lists}
+        last = {key: b"".join(each.pieces()) for key, each in lists.items() if key not in self._values}
+        if not first and not last:
+            return parts
+        return [_with_keys(b"".join(parts), first, last, empty=not self._values)]
 
     def _start(self, key: str) -> int:
         """Returns where the value of a top-level key begins."""
@@ -200,7 +254,7 @@ class Document:
             value_at = data.index(b":", name_end) + 1
             while data[value_at : value_at + 1] in b" \t\r\n":
                 value_at += 1
-            if data.startswith(self._values[name], value_at):
+            if _stands_at(data, value_at, self._values[name]):
                 starts[name] = value_at
                 at = value_at + len(self._values[name])
             else:  # an earlier value of a key that comes again
@@ -211,14 +265,36 @@ class Document:
 def check_text(data: bytes) -> None:
     """Raises NotAnObject when the text is not UTF-8 all through: decoders pass over what they do not know."""
     try:
-        data.decode("utf-8")
+        data.decode("utf-8") if len(data) <= SLICE else _decode_slices(data)
         if b"\\u" in data and _SURROGATE.search(data):
-            msgspec.json.decode(data)
+            for value in [data] if len(data) <= SLICE else _take_apart(data):
+                msgspec.json.decode(value)
     except (UnicodeDecodeError, msgspec.DecodeError, RecursionError) as fault:
         raise NotAnObject(f"the file is not JSON in UTF-8: {fault}") from None
 
 
-def decode_value(text: bytes) -> object:
+def _decode_slices(data: bytes) -> None:
+    """Raises UnicodeDecodeError where a text is not UTF-8; a large one is never held as characters."""
+    at = 0
+    while at < len(data):
+        end = at + SLICE
+        while at < end < len(data) and data[end] & 0xC0 == 0x80:  # inside of a character
+            end -= 1
+        try:
+            data[at:end].decode("utf-8")
+        except UnicodeDecodeError as fault:
+            raise UnicodeDecodeError("utf-8", data, at + fault.start, at + fault.end, fault.reason) from None
+        at = end if end > at else at + SLICE
+
+
+def _take_apart(data: bytes) -> Iterator[Piece]:
+    """Yields the values of a large document in which there may be half a character, the items of lists one by one."""
+    for value in msgspec.json.decode(data, type=dict[str, Raw]).values():
+        pieces = _decode_list(value) if bytes(memoryview(value)[:1]) == b"[" else [value]
+        yield from (each for each in pieces if _SURROGATE.search(each))
+
+
+def decode_value(text: Piece) -> object:
     """Returns a JSON value. Raises NotAnObject when it cannot be decoded."""
     try:
         return msgspec.json.decode(text)
@@ -226,12 +302,34 @@ def decode_value(text: bytes) -> object:
         raise NotAnObject(f"the file holds a value that is not JSON: {fault}") from None
 
 
+def decode_object(text: Piece) -> JsonObject:
+    """Returns an object with every key it has."""
+    value = decode_value(text)
+    assert isinstance(value, dict)
+    return cast(JsonObject, value)
+
+
 def new_document(values: JsonObject) -> bytes:
     """Returns a whole document, formatted as `JSON.stringify(value, null, 2)` does."""
     return _format(values, 0)
 
 
-def _decode_list(raw: bytes) -> list[Raw]:
+class _Named(Struct):
+    id: str = ""
+
+
+_named = msgspec.json.Decoder(_Named)
+
+
+def _stands_at(data: bytes, at: int, value: Raw) -> bool:
+    """Whether a value is what a document holds at a place."""
+    if len(value) <= SLICE:
+        return data.startswith(bytes(value), at)
+    whole = memoryview(value)
+    return all(data.startswith(bytes(whole[n : n + SLICE]), at + n) for n in range(0, len(value), SLICE))
+
+
+def _decode_list(raw: Piece) -> list[Raw]:
     try:
         return msgspec.json.decode(raw, type=list[Raw])
     except msgspec.ValidationError:

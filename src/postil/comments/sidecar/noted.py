@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from msgspec import Struct
 
 from postil.comments.model import EDITED_BY
@@ -9,6 +10,11 @@ from postil.comments.sidecar.json_edit import JsonObject
 
 SAID = ("text", "tag", "status", "resolvedBy", "resolvedAt", EDITED_BY)
 """What an edit or a decision changes, and what can be taken back; a key that is not there counts as null."""
+
+LONGEST = 512 * 1024
+"""Bytes of one of them. A comment that another program made larger is not noted, and a change of it not taken back."""
+MOST_STEPS = 200
+"""Comments of one write that are noted; an import writes thousands, and has its own file."""
 
 
 class Noted(Struct, frozen=True, omit_defaults=True):
@@ -22,3 +28,12 @@ class Noted(Struct, frozen=True, omit_defaults=True):
     """Of a change, what it replaced: those of `SAID` that are other now."""
     undoes: bool = False
     """Whether the change takes back the last one before it."""
+
+
+class Steps(list[Noted]):
+    """What was done to the comments of a large sidecar, as far as the log keeps it: no more is held until then."""
+
+    def append(self, step: Noted) -> None:
+        """Note one more."""
+        if len(self) < MOST_STEPS and len(msgspec.json.encode(step)) < LONGEST:
+            super().append(step)

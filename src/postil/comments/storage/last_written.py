@@ -1,7 +1,13 @@
-"""The sidecar that this process wrote last, so that the next addition need not read through the file again."""
+"""The sidecar that this process wrote last: held, so that the next addition need not read through the file again.
+
+And whether a file has stayed what was written, while a git changes the work tree: noticed by its index, and waited for.
+"""
 
 from __future__ import annotations
 
+import os
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,6 +15,10 @@ if TYPE_CHECKING:
 
 MOST_KEPT = 4 * 1024 * 1024
 """Bytes of the largest sidecar that is kept."""
+A_WHILE = 0.01
+CHECKOUT = 1.0
+"""Seconds for which a git that changes the work tree is waited for; one that commits may hold its lock for long."""
+_NO_INDEX = (0, 0, 0)
 
 
 class LastWritten:
@@ -28,3 +38,31 @@ class LastWritten:
         if content is not None and len(content) <= MOST_KEPT:
             sidecar.original, sidecar.changed = content, False  # further changes are changes of that
             self._kept = sidecar
+
+
+def look_at_index(git_dir: str) -> tuple[int, int, int] | None:
+    """Returns what changes when git has changed the work tree; None while it does."""
+    if not git_dir:
+        return _NO_INDEX
+    if os.path.exists(os.path.join(git_dir, "index.lock")):
+        return None
+    try:
+        seen = os.stat(os.path.join(git_dir, "index"))
+    except OSError:
+        return _NO_INDEX
+    return (seen.st_ino, seen.st_size, seen.st_mtime_ns)
+
+
+def has_stayed(git_dir: str, before: tuple[int, int, int] | None, is_there: Callable[[], bool]) -> bool:
+    """Whether a file is what was just written, as `is_there` says; `before` is how the index was until then.
+
+    A checkout looks at a file and replaces it a moment later: what was written between is gone. git holds a lock from
+    before it looks until after it has replaced, and then its index is another one.
+    """
+    now = look_at_index(git_dir)
+    if now is not None and now == before:
+        return True
+    until = time.monotonic() + CHECKOUT
+    while look_at_index(git_dir) is None and time.monotonic() < until:
+        time.sleep(A_WHILE)
+    return is_there()

@@ -24,7 +24,8 @@ from postil.comments.clock import new_id, now
 from postil.comments.model import Comment, Event, Located, Marker, NewMarker, OtherFile, Place
 from postil.comments.operations.answers import Moved
 from postil.comments.operations.validation import find_comment
-from postil.comments.sidecar.document import OWN_KEY, LineTexts, Sidecar, make_plain_marker
+from postil.comments.sidecar.demanded import make_plain_marker
+from postil.comments.sidecar.document import OWN_KEY, LineTexts, Sidecar
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.source_tree import Source, tell_ignored
 from postil.comments.storage.store import Store
@@ -49,8 +50,7 @@ class Moves:
         with self._store.locked():
             here = self._store.read(path)
             found = find_comment(here, comment)
-            located = self._reader.locate(here, self._tree.source_or_none(path))
-            before = next(each.place for each in located if each.comment.id == found.id)
+            before = self._reader.place(here, found)
             self._take(here, found, source, Span(line, end), before)
         self._versions.keep(source)
         symbol = innermost(symbols(source.text, language_of(source.path)), line)

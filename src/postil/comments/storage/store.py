@@ -24,12 +24,12 @@ from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import LineTexts, Sidecar, is_emptied
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.group_commit import ClaimedAdd, PendingAdd, claim_pending
-from postil.comments.storage.last_written import LastWritten
+from postil.comments.storage.last_written import MOST_KEPT, LastWritten, has_stayed, look_at_index
 from postil.comments.storage.write_log import WriteLog
 from postil.core import call, limits
 from postil.core.failure import Failure
 from postil.workspace.failures import FileMissing, FileTooLarge, FileUnreadable, UnsafePath
-from postil.workspace.files import FileLock, atomic_write, read_file, remove_file
+from postil.workspace.files import Content, FileLock, atomic_write, holds_exactly, read_file, remove_file
 from postil.workspace.paths import RelativePath
 
 SUFFIX = ".comments"
@@ -41,8 +41,6 @@ A_MOMENT = 0.002
 HALF_WRITTEN = 0.2
 """Seconds for which a sidecar that cannot be understood is read again."""
 A_WHILE = 0.01
-CHECKOUT = 1.0
-"""Seconds for which a git that changes the work tree is waited for; one that commits may hold its lock for long."""
 LARGEST_EMPTY = 700
 """Bytes of a sidecar in which there may be no comment; a larger one need not be looked at."""
 STILL_NEW = 5.0
@@ -62,7 +60,6 @@ def sidecar_path(path: str) -> RelativePath:
 
 
 _NOTHING = (0, 0, 0, 0)
-_NO_INDEX = (0, 0, 0)
 
 
 class _Met(Exception):
@@ -236,9 +233,9 @@ class Store:
             self._last.keep(sidecar, None)
             try:
                 markers = sidecar.add_all([each.addition for each in theirs])
-                content, index = sidecar.text(), _look_at_index(self.tree.git_dir)
+                content, index = sidecar.text(), look_at_index(self.tree.git_dir)
                 atomic_write(self.tree.root, sidecar_path(path), content, lambda mine=ours: self._meet(path, mine))
-                if not _has_stayed(self.tree.git_dir, index, content, partial(self.read_bytes, path)):
+                if not has_stayed(self.tree.git_dir, index, partial(_holds, self, path, content)):
                     return
             except (Failure, _Met):
                 return  # it is theirs to fail: each of them tries by itself
@@ -317,33 +314,41 @@ class Store:
 
     def _note(self, sidecar: Sidecar) -> None:
         """Keep what was written, for the case that another program takes it out again."""
-        steps, sidecar.steps = sidecar.steps, []
-        if steps:
-            self.log.note(sidecar.path, now(), steps)
+        if sidecar.steps:
+            self.log.note(sidecar.path, now(), sidecar.steps)
+            sidecar.steps.clear()
 
     def _replace(self, path: RelativePath, sidecar: Sidecar) -> bytes | None:
         """Replace a sidecar. Returns its text when the file is exactly that now.
 
         What a program that does not know the lock wrote since it was read is merged, not lost.
         """
-        name, base, content = sidecar_path(path), sidecar.original, sidecar.text()
+        name, base, content = sidecar_path(path), sidecar.original, sidecar.pieces()
+        if sum(map(len, content)) <= MOST_KEPT:  # else nobody makes one of them
+            content = b"".join(content)
         own = content
         mine, self._read_at = self._read_at, ("", _NOTHING)
         seen = mine[1] if mine[0] == path else None
         for _ in range(MOST_MEETINGS):
             if seen is None:
-                seen, there = self._identity(path), self.read_bytes(path)
-                if there != base:
-                    content, base = self._merge(path, base, content, there), there
+                seen = self._identity(path)
+                if not _holds(self, path, base):
+                    there = self.read_bytes(path)
+                    content, base = self._merge(path, base, _join(content), there), there
             try:
-                if len(content) < LARGEST_EMPTY and is_emptied(sidecar) and content == own:
+                if (
+                    isinstance(content, bytes)
+                    and len(content) < LARGEST_EMPTY
+                    and is_emptied(sidecar)
+                    and content == own
+                ):
                     self._meet(path, seen)
                     remove_file(self.tree.root, name)
                     return None
-                index = _look_at_index(self.tree.git_dir)
+                index = look_at_index(self.tree.git_dir)
                 atomic_write(self.tree.root, name, content, lambda seen=seen: self._meet(path, seen))
-                if _has_stayed(self.tree.git_dir, index, content, partial(self.read_bytes, path)):
-                    return content if content is own else None
+                if has_stayed(self.tree.git_dir, index, partial(_holds, self, path, content)):
+                    return content if content is own and isinstance(content, bytes) else None
                 seen = None
             except _Met:
                 seen = None
@@ -432,6 +437,20 @@ def _find_written(sidecar: Sidecar, left: list[_Change]) -> bool:
     return bool(written)
 
 
+def _holds(store: Store, path: RelativePath, content: Content | None) -> bool:
+    """Whether a sidecar is exactly this; None is that there is none."""
+    if content is None:
+        return store.read_bytes(path) is None
+    try:
+        return holds_exactly(store.tree.root, sidecar_path(path), content)
+    except Failure:
+        return False
+
+
+def _join(content: Content) -> bytes:
+    return content if isinstance(content, bytes) else b"".join(content)
+
+
 def _unless_missing(path: RelativePath, fault: Failure) -> None:
     """Raises what the contract says of a sidecar that cannot be read; one that is missing is no failure."""
     if isinstance(fault, UnsafePath | FileUnreadable | FileTooLarge):
@@ -468,33 +487,3 @@ def is_text(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _look_at_index(git_dir: str) -> tuple[int, int, int] | None:
-    """Returns what changes when git has changed the work tree; None while it does."""
-    if not git_dir:
-        return _NO_INDEX
-    if os.path.exists(os.path.join(git_dir, "index.lock")):
-        return None
-    try:
-        seen = os.stat(os.path.join(git_dir, "index"))
-    except OSError:
-        return _NO_INDEX
-    return (seen.st_ino, seen.st_size, seen.st_mtime_ns)
-
-
-def _has_stayed(
-    git_dir: str, before: tuple[int, int, int] | None, content: bytes, read: Callable[[], bytes | None]
-) -> bool:
-    """Whether a file is what was just written; `before` is how the index was until then.
-
-    A checkout looks at a file and replaces it a moment later: what was written between is gone. git holds a lock from
-    before it looks until after it has replaced, and then its index is another one.
-    """
-    now = _look_at_index(git_dir)
-    if now is not None and now == before:
-        return True
-    until = time.monotonic() + CHECKOUT
-    while _look_at_index(git_dir) is None and time.monotonic() < until:
-        time.sleep(A_WHILE)
-    return read() == content

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from postil.comments.sidecar.json_edit import JsonObject
-from postil.comments.sidecar.noted import Noted
+from postil.comments.sidecar.noted import LONGEST, MOST_STEPS, Noted
 from postil.core.failure import Failure
 from postil.workspace.clones.sharing import make_own_file
 from postil.workspace.disk import read_regular
@@ -22,10 +22,6 @@ from postil.workspace.files import atomic_write
 from postil.workspace.paths import RelativePath
 
 LARGEST = 4 * 1024 * 1024
-LONGEST = 512 * 1024
-"""Bytes of one row. A comment that another program made larger is not noted, and a change of it not taken back."""
-MOST_STEPS = 200
-"""Comments of one write that are noted; an import writes thousands, and has its own file."""
 
 
 class Written(Struct, frozen=True, omit_defaults=True):

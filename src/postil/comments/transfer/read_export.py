@@ -18,8 +18,9 @@ from postil.anchor.syntax.symbols import innermost, symbols
 from postil.comments.anchoring.locate import NOT_KEPT
 from postil.comments.anchoring.marker import make_marker
 from postil.comments.model import AiMeta, Anchor, LineNumber, NewComment, NewMarker, Reply, Revision, Status
+from postil.comments.sidecar.demanded import make_plain_marker
 from postil.comments.sidecar.dialects import trim_line
-from postil.comments.sidecar.document import LineTexts, make_plain_marker
+from postil.comments.sidecar.document import LineTexts
 from postil.comments.sidecar.format import detect_tag
 from postil.comments.source_tree import Source
 from postil.comments.transfer.code_marks import find_marked

@@ -1,0 +1,126 @@
+"""A large sidecar, read one comment at a time: it may have 16 MB, and nobody holds all of it as objects.
+
+What is there is asked of the text whenever somebody wants it; a change of one comment changes its piece of the text,
+and the others stay views of the file. Pure. Not here: what is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from postil.comments.model import LineNumber
+from postil.comments.sidecar import dialects
+from postil.comments.sidecar.json_edit import ReadAnew
+
+if TYPE_CHECKING:
+    from postil.comments.model import Comment
+    from postil.comments.sidecar.json_edit import Document, Piece
+
+_comment = msgspec.json.Decoder(dialects.AnyComment).decode
+_full_comment = msgspec.json.Decoder(dialects.ExtensionComment).decode
+_marker = msgspec.json.Decoder(dialects.AnyMarker).decode
+_full_marker = msgspec.json.Decoder(dialects.ExtensionMarker).decode
+
+
+class _Lined(Struct, frozen=True):
+    id: str
+    line: LineNumber | None = None
+
+
+class _Holds(Struct, frozen=True):
+    commentIds: list[str] | None = None
+    commentId: str | None = None
+
+
+_lined = msgspec.json.Decoder(_Lined).decode
+_holds = msgspec.json.Decoder(_Holds).decode
+
+
+class OneByOne:
+    """The comments and markers of one large sidecar, as its document is now."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._comments, self._markers = document.items("comments"), document.items("ghostMarkers")
+        self._holders: dict[str, list[int]] | None = None
+        self.raw_markers = ReadAnew(self._markers, _marker)
+        self.markers = ReadAnew(self._markers, lambda piece: dialects.read_marker(_marker(piece)))
+
+    @property
+    def comments(self) -> ReadAnew[Comment]:
+        """The comments, in the file's order."""
+        # Not kept: it would refer to itself, and the file be held until Python looks for such things.
+        return ReadAnew(self._comments, self._read_comment)
+
+    @property
+    def names(self) -> dialects.AnyFile:
+        """What the file says of itself."""
+        said = (self._document.value(key) for key in ("file", "filePath", "fileName", "version"))
+        file, path, name, version = (each if isinstance(each, str) else None for each in said)
+        return dialects.AnyFile(file, path, name, version)
+
+    def list_lines(self) -> list[tuple[str, int]]:
+        """Returns the id and the line of each comment."""
+        return [(each.id, each.line or 0) for each in map(_lined, self._comments.texts)]
+
+    def forget_holders(self) -> None:
+        """Other comments hang on the markers than before, or they have other places."""
+        self._holders = None
+
+    def is_complete(self) -> bool:
+        """Whether the extension takes it as it is."""
+        known, values = self._document.keys(), self._document
+        if not all(isinstance(values.value(key), str) for key in ("file", "version")):
+            return False
+        if not self._is_list("comments") or ("ghostMarkers" in known and not self._is_list("ghostMarkers")):
+            return False
+        ids = self._comments.ids
+        return (
+            len({*ids}) == len(ids)
+            and all(_is_full(each, _full_comment) for each in self._comments.texts)
+            and all(_is_full(each, _full_marker) for each in self._markers.texts)
+        )
+
+    def _is_list(self, key: str) -> bool:
+        first = bytes(memoryview(self._document.raw(key))[:1])
+        return first == b"[" or self._document.items(key).changed
+
+    def _read_comment(self, piece: Piece) -> Comment:
+        raw = _comment(piece)
+        if self._holders is None:
+            self._holders = {}
+            for index, each in enumerate(map(_holds, self._markers.texts)):
+                held = each.commentIds if each.commentIds is not None else [each.commentId] if each.commentId else []
+                for comment in held:
+                    self._holders.setdefault(comment, []).append(index)
+        held_by = [self.markers[each] for each in self._holders.get(raw.id, ())]
+        if not held_by and raw.ghostMarkerId in self.markers.ids:
+            held_by = [self.markers[self.markers.ids.index(raw.ghostMarkerId)]]
+        return dialects.read_comment(raw, held_by)
+
+
+def check_items(text: bytes) -> None:
+    """Raises Unreadable where a large file is no sidecar, or a field of a comment or marker has the wrong type."""
+    outline = dialects.read_outline(text)
+    for key, pieces, read in (
+        ("comments", outline.comments, _comment),
+        ("ghostMarkers", outline.ghostMarkers, _marker),
+    ):
+        for index, piece in enumerate(pieces or ()):
+            try:
+                read(piece)
+            except dialects.UNDECODABLE as fault:
+                said = str(fault).replace("`$", f"`$.{key}[{index}]", 1)
+                raise dialects.Unreadable(f"a field has the wrong type: {said}") from None
+
+
+def _is_full(piece: Piece, read: Callable[[Piece], object]) -> bool:
+    try:
+        read(piece)
+    except dialects.UNDECODABLE:
+        return False
+    return True
