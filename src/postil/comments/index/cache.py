@@ -34,6 +34,7 @@ LAYOUT = 11
 PAGE = 2000
 MOST_SORTED = 2000
 """Comments that are sorted by file for a page of them."""
+_AT_ONCE = 100
 FEW = 20_000
 """So many comments are looked up one by one; more of them are found by reading through the table."""
 # What is searched and sorted by is kept apart from what is long: reading through a million notes is then quick.
@@ -240,9 +241,13 @@ class Index:
         return [number for _, _, number in sorted(found, reverse=True)]
 
     def _bodies(self, numbers: Sequence[int]) -> list[Located]:
+        found: dict[int, Located] = {}
         with self.using() as db:
-            found = (db.execute("SELECT body FROM body WHERE seq = ?", (number,)).fetchone() for number in numbers)
-            return [self.decode(row[0]) for row in hold_bodies(row for row in found if row)]
+            for at in range(0, len(numbers), _AT_ONCE):
+                some = numbers[at : at + _AT_ONCE]
+                sentence = f"SELECT seq, body FROM body WHERE seq IN ({','.join('?' * len(some))})"  # noqa: S608 - marks
+                found.update((number, self.decode(body)) for number, body in hold_bodies(db.execute(sentence, some)))
+        return [found[number] for number in numbers if number in found]
 
     def search(self, pattern: Pattern, kind: Kind = COMMENTS) -> Hits:
         """Returns the comments whose text matches, or the replies."""

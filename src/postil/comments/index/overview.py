@@ -253,9 +253,10 @@ class Overview:
         if self._far_behind():
             return self.reader.file(path)
         self.refresh()
-        if self.index.problem(path) is None:  # not among the files that are walked, such as those of node_modules
+        problem = self.index.problem(path)
+        if problem is None:  # not among the files that are walked, such as those of node_modules
             return self.reader.file(path) + self.index.rows(IN_FILE, (path, path))
-        if self.index.problem(path):
+        if problem:
             self.store.read(path)  # says in the contract's words what is wrong with it
         return self.index.rows(IN_FILE, (path, path))
 

@@ -13,7 +13,9 @@ from postil.comments.model import Located
 
 PLAIN_SIZE = 400
 """What a comment has beside its texts."""
-_counted: WeakKeyDictionary[Index, tuple[object, dict[tuple[object, ...], int]]] = WeakKeyDictionary()
+MOST_ROWS, MOST_QUESTIONS = 200, 64
+"""What is remembered of answers about numbers: the longest of them, and how many."""
+_counted: WeakKeyDictionary[Index, tuple[object, dict[tuple[object, ...], list[Any]]]] = WeakKeyDictionary()
 
 
 def read_page(
@@ -90,23 +92,33 @@ def count_holders(index: Index, where: str) -> int:
 
 
 def _count(index: Index, what: str, where: str, values: Sequence[object]) -> int:
-    """Returns a number; it is counted anew where the cache was written to since, by whatever process.
+    """Returns a number."""
+    sentence = f"SELECT {what} FROM note WHERE ({where}) AND {SHOWN}"  # noqa: S608 - as in rows
+    return _remember(index, sentence, values)[0][0]
+
+
+def _remember(index: Index, sentence: str, values: Sequence[object]) -> list[Any]:
+    """Returns what is selected; it is asked anew where the cache was written to since, by whatever process.
 
     Whoever reads page after page would have all comments counted for each of them.
     """
-    sentence = f"SELECT {what} FROM note WHERE ({where}) AND {SHOWN}"  # noqa: S608 - as in rows
     with index.using() as db:
         now = (db.execute("PRAGMA data_version").fetchone(), db.total_changes, id(db))
     known = _counted.get(index, (None, {}))
     if known[0] != now:
         known = _counted[index] = now, {}
     asked = (sentence, *values)
-    if asked not in known[1]:
-        known[1][asked] = index.select(sentence, values)[0][0]
-    return known[1][asked]
+    found = known[1].get(asked)
+    if found is None:
+        found = index.select(sentence, values)
+        if len(known[1]) >= MOST_QUESTIONS:
+            known[1].clear()
+        if len(found) <= MOST_ROWS:
+            known[1][asked] = found
+    return found
 
 
 def count_files(index: Index, where: str, values: Sequence[object] = ()) -> list[tuple[str, int]]:
     """Returns the files whose code has comments for which a condition holds, in order, each with how many."""
     sentence = f"SELECT now_path, count(*) FROM note WHERE ({where}) AND {SHOWN} GROUP BY now_path ORDER BY now_path"  # noqa: S608 - as in rows
-    return [(path, count) for path, count in index.select(sentence, values)]
+    return [(path, count) for path, count in _remember(index, sentence, values)]

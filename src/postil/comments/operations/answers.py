@@ -256,10 +256,10 @@ def _show_entry(number: int, comment: CommentNow) -> str:
         where += f" of {comment.movedTo}"
     said = indent(strip_tag(comment.said, comment.tag))
     status = f" | {comment.status.capitalize()}" if comment.status != "open" else ""
-    replies = "".join(f"\n   ↳ {reply.author}: {indent(reply.text)}" for reply in comment.replies)
+    replies = comment.replies and "".join(f"\n   ↳ {reply.author}: {indent(reply.text)}" for reply in comment.replies)
     return (
         f'{number}. {comment.tag or "COMMENT"} ({where}) - {comment.id}\n   "{said}"\n'
-        f"   Author: {comment.signed} | {_show_anchor(comment)}{status}{replies}"
+        f"   Author: {comment.signed} | {_show_anchor(comment)}{status}{replies or ''}"
     )
 
 
@@ -277,7 +277,7 @@ def _show_doubt(comment: CommentNow) -> str:
 
 def indent(text: str, column: int = 3) -> str:
     """Returns a text of several lines that stays in its column."""
-    return text.replace("\n", "\n" + " " * column)
+    return text.replace("\n", "\n" + " " * column) if "\n" in text else text
 
 
 class Found(Answer, frozen=True):
@@ -312,8 +312,10 @@ class Found(Answer, frozen=True):
         shown = len(self.comments)
         more = f" (showing the newest {shown})" if shown < self.totalResults else ""
         inside = {} if isinstance(self.inReplies, UnsetType) else self.inReplies
+        tell_moment = call.current().tell_moment
         hits = (
-            _show_hit(number, each, named) + _show_found_replies(each, inside.get(each.id, ()))
+            _show_hit(number, each, named, tell_moment(each.created))
+            + (_show_found_replies(each, inside[each.id]) if each.id in inside else "")
             for number, each in enumerate(self.comments, 1)
         )
         listed = [f"Found {one}{more}:"]
@@ -355,14 +357,12 @@ def warn_outside(said: str | UnsetType) -> str:
     return "" if isinstance(said, UnsetType) else f"\n\n⚠️ {said}"
 
 
-def _show_hit(number: int, comment: CommentNow, named: bool) -> str:
+def _show_hit(number: int, comment: CommentNow, named: bool, made: str) -> str:
     """`named`: with the id and the lines, as whoever goes on with a comment needs them; the contract has neither."""
     where = f"{comment.path}:{comment.lines if named else comment.line}"
     name = f" - {comment.id}" if named else ""
     tag = f" ({comment.tag})" if comment.tag else ""
-    sure = "" if comment.sureness is None else f" (confidence: {comment.sureness:g})"
-    model = f"\n   AI: {comment.model}{sure}" if comment.model else ""
-    made = call.current().tell_moment(comment.created)
+    model = _show_model(comment) if comment.aiMeta else ""
     unsure = f" | {_show_doubt(comment)}" if comment.state in ("review", "orphaned") else ""
     if named and comment.status != "open":
         unsure += f" | {comment.status.capitalize()}"
@@ -370,6 +370,11 @@ def _show_hit(number: int, comment: CommentNow, named: bool) -> str:
         f"{number}. 📝 {where}{tag}{name}\n"
         f'   "{indent(comment.said)}"\n   Author: {comment.signed} | Created: {made}{unsure}{model}'
     )
+
+
+def _show_model(comment: CommentNow) -> str:
+    sure = "" if comment.sureness is None else f" (confidence: {comment.sureness:g})"
+    return f"\n   AI: {comment.model}{sure}" if comment.model else ""
 
 
 def _show_found_replies(comment: CommentNow, wanted: Sequence[str]) -> str:
@@ -430,7 +435,9 @@ class Exported(Answer, frozen=True, omit_defaults=True):
 
 def show_row(each: CommentNow, name: str) -> str:
     """Returns a comment on one line, for people: a name that can be typed, who said it, and how long ago."""
-    where = f"{each.path}:{each.lines}" + (f" ({each.origin})" if each.origin else "")
+    where = f"{each.path}:{each.lines}"
+    if (each.movedTo or each.state == "review") and (origin := each.origin):
+        where += f" ({origin})"
     mark = "" if each.state in ("exact", "moved") else f" [{each.state}]"
     mark += " [stale]" if each.stale else ""
     status = "" if each.status == "open" else f" [{each.status}]"
@@ -443,7 +450,9 @@ def show_row(each: CommentNow, name: str) -> str:
 
 def show_line(each: CommentNow) -> str:
     """Returns a comment on one line, for lists."""
-    where = f"{each.path}:{each.lines}" + (f" ({each.origin})" if each.origin else "")
+    where = f"{each.path}:{each.lines}"
+    if (each.movedTo or each.state == "review") and (origin := each.origin):
+        where += f" ({origin})"
     mark = "" if each.state in ("exact", "moved") else f" [{each.state}]"
     mark += " [stale]" if each.stale else ""
     status = "" if each.status == "open" else f" ({each.status})"
