@@ -73,15 +73,17 @@ def test_a_row_like_many_others_leaves_no_function_that_is_still_there() -> None
     new = old.replace(define("two", "check()"), "def two(value):\n    pass\n\n\n") + define("five", "check()")
     known = Counterparts(Page(Source(old, "a.py")), Page(Source(new, "a.py")))
     row, place = old.split("\n").index("def two(value):") + 2, new.split("\n").index("def five(value):") + 2
-    assert known.leaves_function(row, place)
-    assert not known.leaves_function(row, row)
+    assert known.leaves_function(row, place, settled=False)
+    assert not known.leaves_function(row, row, settled=False)
     renamed = new.replace("def two", "def second")
-    assert not Counterparts(Page(Source(old, "a.py")), Page(Source(renamed, "a.py"))).leaves_function(row, place)
+    assert not Counterparts(Page(Source(old, "a.py")), Page(Source(renamed, "a.py"))).leaves_function(
+        row, place, settled=False
+    )
     few = Counterparts(Page(Source(define("two", "check()"), "a.py")), Page(Source(new, "a.py")))
-    assert few.leaves_function(2, place), "in the new version there are many"
+    assert few.leaves_function(2, place, settled=False), "in the new version there are many"
     rare = new.replace("return value", "return None", 2)
     assert not Counterparts(Page(Source(define("two", "rare()"), "a.py")), Page(Source(rare, "a.py"))).leaves_function(
-        1, place - 1
+        1, place - 1, settled=False
     )
 
 

@@ -255,3 +255,18 @@ def test_a_path_outside_of_a_sparse_checkout_is_said_to_be_outside(tmp_path: Pat
     with pytest.raises(NotFound) as refused:
         comments.add("nowhere.py", 2, "x", "NOTE")
     assert refused.value.advice == "Check that the file exists in the workspace"
+
+
+def test_comments_that_a_sparse_checkout_leaves_out_are_not_begun_anew(tmp_path: Path) -> None:
+    root = sparse(tmp_path / "work")
+    git(root, "sparse-checkout", "set", "--no-cone", "*.py")
+    assert (root / "far" / "b.py").exists()
+    assert not (root / "far" / "b.py.comments").exists()
+    comments = Comments(str(root), cache_home=str(tmp_path / "cache"), author="Ann")
+    with pytest.raises(Failure) as refused:
+        comments.add("far/b.py", 1, "mine", "NOTE")
+    assert "`git sparse-checkout add far` brings it here" in refused.value.advice
+    assert not (root / "far" / "b.py.comments").exists()
+    git(root, "sparse-checkout", "disable")
+    comments.add("far/b.py", 1, "mine", "NOTE")
+    assert sorted(each.text for each in comments.listed("far/b.py").comments) == ["far away", "mine"]

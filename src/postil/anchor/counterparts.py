@@ -13,6 +13,7 @@ _TELLING = 5  # characters of a row of a fragment that says something; longer on
 _SHIFTED = 2  # rows by which neighbours may have come nearer or gone farther
 _MOST_PLACES = 40
 _LIKELY = 0.5
+_KEPT, _FEWEST = 5, 2  # of the rows that a function held a fifth, and two at least
 _COMMON = 4  # rows of one kind: they tell nothing of where they are
 
 
@@ -84,17 +85,35 @@ class Counterparts:
         them apart. What has another counterpart is not asked; (0.0, -1) where there is none, or no doubt.
         """
         nothing = (0.0, -1)
-        if self.partial or not self.aligned.may_be_copy(row, place) or (home := self._find_home(row, place)) < 0:
+        if self.partial or not self.aligned.may_be_copy(row, place):
+            return nothing
+        if (at := self.find_namesake(row)) not in (-1, place):  # of a function or a type it is the first row
+            return Indel.normalized_similarity(self.old.keys[row], self.new.keys[at]), at
+        if (home := self._find_home(row, place)) < 0:
             return nothing
         key, keys, backward = self.old.keys[row], self.new.keys, self.aligned.backward
         free = [at for at in range(home, self.new.frame_end(home) + 1) if keys[at] and backward[at] in (-1, row)]
         return max(((Indel.normalized_similarity(key, keys[at]), at) for at in free), default=nothing)
 
-    def leaves_function(self, row: int, place: int) -> bool:
-        """Returns whether a row like many others would leave its function, which is still there."""
+    def leaves_function(self, row: int, place: int, settled: bool) -> bool:
+        """Returns whether a row would leave its function, which is still there, without good reason.
+
+        It may where it is not like many others and its function was emptied: what holds much of what it held was
+        copied, and the place is in the copy.
+        """
+        home = -1 if self.partial else self._find_home(row, place)
+        if home < 0:
+            return False
         key = self.old.keys[row]
         many = max(len(self.old.places[key]), len(self.new.places.get(key, ()))) >= _COMMON
-        return many and not self.partial and self._find_home(row, place) >= 0
+        return (many and not settled) or (self.aligned.may_be_copy(row, place) and self._is_kept(row, home))
+
+    def _is_kept(self, row: int, home: int) -> bool:
+        """Returns whether the function of a row still holds some of the rows that it held."""
+        head = self.old.frames[row]
+        held = {key for key in self.old.keys[head + 1 : self.old.frame_end(head) + 1] if len(key) > _TELLING}
+        kept = held.intersection(self.new.keys[home + 1 : self.new.frame_end(home) + 1])
+        return len(kept) >= max(_FEWEST, len(held) // _KEPT)
 
     def _find_home(self, row: int, place: int) -> int:
         """Returns where the function of a row is, by its name, if `place` is in another one; else -1."""

@@ -153,7 +153,7 @@ class Search:
         reason = _explain(state, best, best.span.start - span.start - self.shift)
         if state == "review" and best.confidence >= SURE:
             aligned = self._counterparts.aligned.forward[start] + 1
-            reason = "its function is there, and such a line is in many"
+            reason = "its function is still there, and this place is in another one"
             if self._documents_another(start, best.span.start - 1):
                 reason = "it documented another declaration"
             elif aligned not in (0, best.span.start):
@@ -194,8 +194,9 @@ class Search:
         if not candidates or candidates[0].path or candidates[0].confidence < SURE:
             return candidates
         likeness, at = self._counterparts.find_in_function(start, candidates[0].span.start - 1)
-        if likeness < _SIMILAR:
-            return candidates
+        if likeness < _SIMILAR:  # shown to a person, if one is asked
+            other = self._make_candidate(likeness / 2, at, start, end)
+            return candidates if at < 0 else (*candidates[: MOST_CANDIDATES - 1], other)
         self._place(self.old.frames[start])
         chance = _NAMESAKE if likeness >= _ALIKE else SURE - 0.01
         others = [each for each in candidates if each.span.start != at + 1]
@@ -316,7 +317,7 @@ class Search:
             return True
         if best.path or is_bare(self.old.keys[row]) or self._counterparts.partial:
             return False
-        if best.confidence < SETTLED and self._counterparts.leaves_function(row, place):
+        if self._counterparts.leaves_function(row, place, settled=best.confidence == SETTLED):
             return True
         if aligned in (-1, place):
             return False

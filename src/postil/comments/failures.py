@@ -92,10 +92,10 @@ class FileAccessDenied(NotAllowed):
 
     code = codes.FILE_ACCESS_DENIED
 
-    def __init__(self, path: str, why: str) -> None:
+    def __init__(self, path: str, why: str, advice: str = "") -> None:
         super().__init__(
             "File access denied",
-            advice="Choose a file inside the workspace that you may read and write",
+            advice=advice or "Choose a file inside the workspace that you may read and write",
             filePath=path,
             reason=why,
         )

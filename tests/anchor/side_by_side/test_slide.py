@@ -117,3 +117,40 @@ def test_a_function_that_was_copied_and_edited_where_it_was_keeps_its_comments(f
         here = span.start + shift
         places = [each.span] if each.state != "review" else [one.span for one in each.candidates]
         assert here in [place and place.start for place in places], (span, each)
+
+
+CLASS = '''class Cart:
+    """Items to buy."""
+
+    def add(self, item, count):
+        if count < 1:
+            raise ValueError(count)
+        self.items.append((item, count))
+'''
+
+
+def test_a_class_that_was_copied_above_and_edited_where_it_was_keeps_the_comment_on_its_name() -> None:
+    new = CLASS.replace("Cart", "OldCart") + "\n\n" + CLASS.replace("count < 1", "count < 1 or count > 99")
+    (found,) = relocate_all(Source(CLASS, "a.py"), Source(new, "a.py"), [Span(1)])
+    assert (found.state, found.span and found.span.start) == ("moved", CLASS.count("\n") + 3)
+
+
+CHARGE = """def charge(account, amount):
+    balance = account.balance
+    fee = amount * account.fee_rate
+    if balance < amount + fee:
+        raise ValueError("insufficient")
+    account.balance = balance - amount - fee
+    return account.balance
+"""
+
+
+def test_of_a_copied_function_whose_variables_got_other_names_no_comment_goes_to_the_copy_in_silence() -> None:
+    renamed = CHARGE.replace("balance <", "funds <").replace("amount", "sum_").replace("fee", "surcharge")
+    renamed = renamed.replace("    balance =", "    funds =").replace("= balance -", "= funds -")
+    new = renamed + "\n\n" + CHARGE.replace("def charge", "def charge_legacy")
+    spans = [Span(line) for line in range(1, CHARGE.count("\n") + 1)]
+    found = relocate_all(Source(CHARGE, "a.py"), Source(new, "a.py"), spans)
+    jumped = [each for span, each in zip(spans, found, strict=True) if each.span and each.span.start != span.start]
+    assert [each for each in jumped if each.state != "review"] == []
+    assert all(len(each.candidates) > 1 for each in jumped)
