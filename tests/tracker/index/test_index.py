@@ -22,6 +22,7 @@ from postil.tracker.log.format import SEAL
 from postil.tracker.log.verify import verify_logs
 from postil.tracker.store import Store
 from tests.tracker.hostile import event, write_log, write_sealed
+from tests.tracker.programs import git
 from tests.tracker.stores import cache_of, create, fetch, fresh, make_many, titles
 
 ISSUE = "11111111-0000-4000-8000-000000000001"
@@ -37,6 +38,18 @@ def test_a_deleted_cache_is_rebuilt_to_the_same_rows(store: Store, repository: P
     again.refresh()
     rows = again.index.db.execute("SELECT * FROM ent ORDER BY id").fetchall()
     assert [row[1:] for row in rows] == [row[1:] for row in before]
+
+
+def test_the_cache_of_a_repository_that_a_group_shares_is_for_the_group(store: Store, repository: Path):
+    store.index.close()
+    shutil.rmtree(repository / ".git/postil", ignore_errors=True)
+    git(repository, "config", "core.sharedRepository", "group")
+    again = fresh(repository)
+    create(again, "one")
+    again.refresh()
+    rights = {file.name: file.stat().st_mode & 0o060 for file in (repository / ".git/postil").glob("cache-*")}
+    assert rights
+    assert set(rights.values()) == {0o060}
 
 
 def test_a_damaged_cache_is_rebuilt(store: Store, repository: Path):

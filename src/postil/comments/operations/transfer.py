@@ -53,7 +53,7 @@ class Imported(Answer, frozen=True):
     @property
     def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
         """5 when comments were left out, or nothing was found that could be imported."""
-        nothing = self.without and not self.added and not self.skipped
+        nothing = not self.added and not self.skipped
         return 5 if self.leftOut or nothing else 0
 
     def for_model(self) -> str:

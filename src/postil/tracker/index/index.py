@@ -45,6 +45,7 @@ from postil.tracker.log.new_commits import LogVanished, find_new_commits, note_d
 from postil.tracker.log.refs import Tip, list_logs
 from postil.tracker.log.salvage import read_reflog, walk
 from postil.tracker.text import paused_collection
+from postil.workspace.clones.sharing import share
 from postil.workspace.disk import sync
 from postil.workspace.failures import LockBusy, WriteFailed
 from postil.workspace.files import FileLock, atomic_write
@@ -334,6 +335,7 @@ def _publish(root: str, folder: str) -> sqlite3.Connection | None:
     path = os.path.join(folder, name)
     try:
         _build(path, root, folder).close()
+        share(path)
         sync(path)  # before it is named: the name must not outlive what it names when the power fails
         found = open_database(path)
         atomic_write(folder, RelativePath(POINTER), name.encode() + b"\n")
