@@ -242,7 +242,7 @@ def test_what_holds_nothing_to_import_ends_with_a_status(comments: Comments, tmp
     write(root_of(comments), "x.html", "<p>nothing</p>\n")
     write(root_of(comments), "y.py", "# @paired: look\none = 1\n")
     assert comments.transfer.import_files(("x.html",)).exit_status == 5
-    write(root_of(comments), "empty.jsonl", "")
-    assert comments.transfer.import_files(("empty.jsonl",)).exit_status == 5
+    (tmp_path / "empty.jsonl").write_text("")
+    assert comments.transfer.import_files((str(tmp_path / "empty.jsonl"),)).exit_status == 5
     assert comments.transfer.import_files(("x.html", "y.py")).exit_status == 0
     assert comments.transfer.import_files(("y.py",)).exit_status == 0, "it is here already"

@@ -307,19 +307,12 @@ class Store:
             return sidecar.original
         path = RelativePath(sidecar.path)
         if not sidecar.original:
-            self._refuse_outside(path)
+            _refuse_outside(self.tree, path)
         self.finish(sidecar)
         sidecar.name_source()
         written = self._replace(path, sidecar)
         self._note(sidecar)
         return written
-
-    def _refuse_outside(self, path: RelativePath) -> None:
-        """A sidecar that a sparse checkout leaves out is not begun anew: the next commit would lose what it holds."""
-        from postil.comments.git.outside import advise_outside  # only where there is no sidecar
-
-        if advice := advise_outside(self.tree.root, self.tree.git_dir, path + SUFFIX):
-            raise FileAccessDenied(path + SUFFIX, "git holds it, and it is not here", advice)
 
     def _note(self, sidecar: Sidecar) -> None:
         """Keep what was written, for the case that another program takes it out again."""
@@ -496,3 +489,11 @@ def is_text(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _refuse_outside(tree: SourceTree, path: RelativePath) -> None:
+    """A sidecar that a sparse checkout leaves out is not begun anew: the next commit would lose what it holds."""
+    from postil.comments.git.outside import advise_outside  # only where there is no sidecar
+
+    if advice := advise_outside(tree.root, tree.git_dir, path + SUFFIX):
+        raise FileAccessDenied(path + SUFFIX, "git holds it, and it is not here", advice)
