@@ -194,12 +194,14 @@ class Search:
         if not candidates or candidates[0].path or candidates[0].confidence < SURE:
             return candidates
         likeness, at = self._counterparts.find_in_function(start, candidates[0].span.start - 1)
-        if likeness < _SIMILAR:  # shown to a person, if one is asked
-            other = self._make_candidate(likeness / 2, at, start, end)
-            return candidates if at < 0 else (*candidates[: MOST_CANDIDATES - 1], other)
-        self._place(self.old.frames[start])
-        chance = _NAMESAKE if likeness >= _ALIKE else SURE - 0.01
+        if at < 0:
+            return candidates
         others = [each for each in candidates if each.span.start != at + 1]
+        if likeness < _SIMILAR:  # shown to a person, if one is asked
+            return (*others[: MOST_CANDIDATES - 1], self._make_candidate(likeness / 2, at, start, end))
+        if self.old.frames[start] >= 0:
+            self._place(self.old.frames[start])
+        chance = _NAMESAKE if likeness >= _ALIKE else SURE - 0.01
         found = (self._make_candidate(chance, at, start, end), *_cap(tuple(others), chance))
         return found[:MOST_CANDIDATES]
 

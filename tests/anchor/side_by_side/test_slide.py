@@ -7,6 +7,7 @@ import pytest
 from postil.anchor.model import Relocation, Source, Span
 from postil.anchor.page import Page
 from postil.anchor.relocate import relocate_all
+from postil.anchor.search import Search
 from postil.anchor.side_by_side.alignment import align
 
 HEAD = """package style
@@ -133,6 +134,9 @@ def test_a_class_that_was_copied_above_and_edited_where_it_was_keeps_the_comment
     new = CLASS.replace("Cart", "OldCart") + "\n\n" + CLASS.replace("count < 1", "count < 1 or count > 99")
     (found,) = relocate_all(Source(CLASS, "a.py"), Source(new, "a.py"), [Span(1)])
     assert (found.state, found.span and found.span.start) == ("moved", CLASS.count("\n") + 3)
+    asked = Search(Page(Source(CLASS, "a.py")), Page(Source(new, "a.py")))
+    assert asked.relocate([Span(1)]) == [found]
+    assert min(asked._found) >= 0  # pyright: ignore[reportPrivateUsage] # no row is above the first
 
 
 CHARGE = """def charge(account, amount):
