@@ -5,6 +5,7 @@ from __future__ import annotations
 from postil.anchor.model import Source
 from postil.anchor.page import Page
 from postil.anchor.travelled import Travelled
+from tests.anchor.stock import EDITED, LOAD, STOCK
 
 OLD = """import os
 
@@ -137,3 +138,39 @@ def test_parameters_that_an_object_keeps_travel_with_its_class() -> None:
     pages = Page(Source(BUILDER, "a.py")), Page(Source("", "a.py")), Page(Source(other, "b.py"))
     found = Travelled(*pages, lambda key: False)
     assert found.judge(row_of(BUILDER, "self._output = "), row_of(other, "self._output = ")) == "moved"
+
+
+def judge_stock(now: str, other: str, part: str = "read_item(", old: str = STOCK) -> str:
+    before, after, there = Page(Source(old, "a.py")), Page(Source(now, "a.py")), Page(Source(other, "b.py"))
+    return Travelled(before, after, there, lambda _: False).judge(row_of(old, part), row_of(other, part))
+
+
+def test_a_class_that_was_copied_and_edited_where_it_was_did_not_travel() -> None:
+    assert judge_stock(STOCK.replace(LOAD, EDITED), "import json\n\n\n" + STOCK) == "review"
+
+
+def test_a_method_that_was_copied_and_edited_where_it_was_did_not_travel() -> None:
+    now = STOCK.replace(LOAD, EDITED)
+    assert judge_stock(now, "class Archive:\n" + LOAD) == "review"
+    assert judge_stock(now, "class Archive:\n" + LOAD.replace("def load", "def load_archive")) == "review"
+
+
+def test_a_method_that_was_copied_and_shortened_where_it_was_did_not_travel() -> None:
+    shortened = "".join(LOAD.splitlines(keepends=True)[:2] + LOAD.splitlines(keepends=True)[5:])
+    assert judge_stock(STOCK.replace(LOAD, shortened), "class Archive:\n" + LOAD) == "review"
+
+
+def test_a_method_that_is_gone_did_not_travel_with_a_copy_of_its_class() -> None:
+    more = STOCK + "".join(f"\n    def show_{n}(self):\n        print_item(self.items[{n}])\n" for n in range(6))
+    assert judge_stock(more.replace(LOAD, ""), more, old=more) == "review"
+
+
+def test_a_method_that_left_its_head_behind_travelled() -> None:
+    kept = "    def load(self, folder):\n        return archive.load(self, folder)\n\n"
+    assert judge_stock(STOCK.replace(LOAD, kept), "class Archive:\n" + LOAD) == "moved"
+
+
+def test_rows_that_left_a_function_for_another_travelled() -> None:
+    taken = "".join(LOAD.splitlines(keepends=True)[1:5])
+    now = STOCK.replace(taken, "        read_everything(self, folder)\n")
+    assert judge_stock(now, "def read_everything(self, folder):\n" + taken) == "moved"

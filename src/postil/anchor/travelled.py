@@ -2,7 +2,9 @@
 
 Code travelled when rows around it left its file, were not in the other file before, and stand there now around the
 place in question, in their order; or when the function around it has gone from the one file and is new in the other.
-Imports, decorators, comments and parameters that an object keeps stand in many files: they prove little.
+Code was copied, and did not travel, when the function or class around it is still in its file and was edited there, or
+when most of what is around it stands in both files. Imports, decorators, comments and parameters that an object keeps
+stand in many files: they prove little.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from functools import cached_property
 
 from postil.anchor.page import Page
 from postil.anchor.side_by_side.alignment import Alignment, align
+from postil.anchor.syntax.symbols import Symbol
 
 _AROUND = 10  # rows on each side that are asked
 _APART = 6  # rows that may have been added or deleted between one of them and the place
@@ -22,6 +25,7 @@ _ENOUGH = 3.0  # rows that came along
 _SOME = 1.5
 _COMMON = 0.3  # what a row is worth that stands more than once in either file
 _SYMBOL = 1.0  # rows that came along with the function around it, or with the whole file
+_BOTH = 2  # rows of a function that stand in both files: so many were copied
 _GENERIC = 0.15  # what a row is worth that stands in many files
 _ANYWHERE = re.compile(
     r"""import|from|use\b|using|package|\#include|require|(?:const|var|let)\S*=require|'use strict'|"use strict"|"""
@@ -40,16 +44,25 @@ class Travelled:
     def __init__(self, old: Page, now: Page, other: Page, held: Held, symbol: tuple[str, ...] = ()) -> None:
         self.old, self.now, self.other = old, now, other
         self._held, self._symbol = held, symbol
+        self._everything = range(len(old))
+        self._scopes: dict[range, bool] = {}
 
     def judge(self, row: int, at: int, renamed: bool = False) -> str:
         """Returns `moved` when the code of an old row came to a row of the other file, `review` if perhaps, else ''.
 
         A row that stands in many files goes along with the file, when that was renamed, or with the function that it
-        is in or stands above.
+        is in or stands above. Of what was copied a person is asked.
         """
-        own = self._weigh(row, row, at)
+        verdict = self._weigh_proof(row, at, renamed)
+        return "review" if verdict == "moved" and not renamed and self._was_copied(row) else verdict
+
+    def count_proof(self, row: int, at: int) -> float:
+        """Returns how many rows came along with an old row to a row of the other file."""
+        return sum(self._weigh(near, row, at) for near in self._around(row))
+
+    def _weigh_proof(self, row: int, at: int, renamed: bool) -> str:
         others = [self._weigh(near, row, at) for near in self._around(row) if near != row]
-        proof = sum(others) + own
+        proof = self.count_proof(row, at)
         if _ANYWHERE.match(self.old.keys[row]) and not renamed:
             if proof < _ENOUGH:
                 return ""
@@ -75,6 +88,62 @@ class Travelled:
         if _ANYWHERE.match(key) or _KEPT.fullmatch(key):
             return _GENERIC
         return 1.0 if self._times[key] == 1 and len(self.other.places[self.other.keys[place]]) == 1 else _COMMON
+
+    def _was_copied(self, row: int) -> bool:
+        """Returns whether what is around a row came to the other file as a copy: its own is still here.
+
+        A function that lost rows and got few in their place gave them away; one that got as many was edited.
+        """
+        if self._stayed is None:
+            return False
+        mine = self._symbol or self.old.owners.get(row, ())
+        around = [each for each in self.old.symbols if each.span.start <= row + 1 <= each.span.last]
+        if around and around[-1].path[-1:] == mine[-1:]:
+            rows = range(around[-1].span.start - 1, min(around[-1].span.last, len(self.old)))
+        else:
+            rows = range(len(self.old)) if mine else range(0)  # the old text is a fragment of the function
+        if own := self._find_own(mine):
+            here = range(own.span.start - 1, min(own.span.last, len(self.now)))
+            got = sum(self._stayed.backward[at] < 0 and self._tells(self.now.keys[at]) for at in here)
+            lost = sum(self._stayed.forward[at] < 0 and self._tells(self.old.keys[at]) for at in rows)
+            if 2 * got > lost or (own.is_function and self._count_both(rows[1:])[0] >= _BOTH):
+                return True
+        scopes = [
+            *(range(each.span.start - 1, min(each.span.last, len(self.old))) for each in around),
+            self._everything,
+        ]
+        return any(self._is_in_both(scope) for scope in scopes)
+
+    def _find_own(self, path: tuple[str, ...]) -> Symbol | None:
+        """Returns the function or class that is in its file as before: by its path, or it is the one of its name."""
+        exact = [each for each in self.now.symbols if each.path == path]
+        named = [each for each in self.now.symbols if path and each.path[-1] == path[-1]]
+        if exact or not path or path[-1].startswith("__"):
+            return exact[0] if exact else None
+        return named[0] if len(named) == 1 else None
+
+    def _is_in_both(self, rows: range) -> bool:
+        """Returns whether most telling rows stand in both files, and more of them than left the one for the other."""
+        known = self._scopes.get(rows)
+        if known is None:
+            both, left = self._count_both(rows)
+            telling = sum(map(self._tells, self.old.keys[rows.start : rows.stop]))
+            known = self._scopes[rows] = both >= _ENOUGH and both > left and 2 * both >= telling
+        return known
+
+    def _count_both(self, rows: range) -> tuple[int, int]:
+        """Returns how many telling rows are new in the other file and stayed in their own, and how many left it."""
+        came = [
+            row
+            for row in rows
+            if self._aligned.forward[row] >= 0 and self._tells(key := self.old.keys[row]) and not self._held(key)
+        ]
+        both = sum(self._stayed is not None and self._stayed.forward[row] >= 0 for row in came)
+        return both, len(came) - both
+
+    @staticmethod
+    def _tells(key: str) -> bool:
+        return len(_WORDS.sub("", key)) >= _SHORTEST and not _ANYWHERE.match(key) and not _KEPT.fullmatch(key)
 
     def _goes_along(self, row: int, at: int) -> bool:
         """Returns whether words stand unchanged where they would, in the function that travelled or above it.

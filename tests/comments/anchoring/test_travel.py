@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.anchor.stock import EDITED, LOAD, STOCK
 from tests.comments.shop import CODE, add_at, line_of
 from tests.comments.workspaces import Comments, commit, root_of, workspace, write
 
@@ -89,3 +90,50 @@ def test_a_file_split_in_two_finds_both_halves(comments: Comments) -> None:
     commit(root, "split")
     assert comments.show(first).comment.movedTo == "tax.py"
     assert comments.show(second).comment.movedTo == "basket.py"
+
+
+def test_a_class_copied_to_another_file_leaves_its_comments_with_the_one_that_was_edited(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"stock.py": STOCK, "other.py": "import sys\n"})
+    lines = [number for number, line in enumerate(STOCK.splitlines(), 1) if line.strip()]
+    for line in lines:
+        comments.add("stock.py", line, "look here", "NOTE")
+    commit(tmp_path, "commented")
+    write(tmp_path, "stock.py", STOCK.replace(LOAD, EDITED))
+    write(tmp_path, "archive.py", '"""Old things."""\n\nimport json\n\n\n' + STOCK)
+    commit(tmp_path, "copied and edited")
+    assert [each for each in comments.listed().comments if each.movedTo] == []
+    assert comments.relocate().moved == ()
+    assert not (tmp_path / "archive.py.comments").exists()
+
+
+GROSS = CODE[CODE.index("def gross") : CODE.index("class Basket")]
+
+
+@pytest.mark.parametrize("there", [GROSS, CODE])
+@pytest.mark.parametrize("kept", ["", CODE.replace(GROSS, "")])
+def test_of_code_that_is_in_two_files_now_a_person_is_asked(comments: Comments, there: str, kept: str) -> None:
+    root, identity = root_of(comments), add_at(comments, "taxed = ")
+    commit(root, "commented")
+    write(root, "one.py", "import one\n\n\n" + there)
+    write(root, "two.py", "import two\n\n\n" + there)
+    if kept:
+        write(root, "shop.py", kept)
+    else:
+        (root / "shop.py").unlink()
+    commit(root, "twice")
+    place = comments.show(identity).comment
+    line = line_of("\n\n\n" + there, "taxed = ")
+    assert (place.state, place.movedTo) == ("review", "")
+    assert [(each.path, each.line) for each in place.candidates] == [("one.py", line), ("two.py", line)]
+    assert comments.relocate().moved == ()
+
+
+def test_code_goes_where_all_of_its_function_went_and_not_where_a_part_of_it_did(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"stock.py": STOCK})
+    identity = comments.add("stock.py", line_of(STOCK, "read_item("), "look here", "NOTE").commentId
+    commit(tmp_path, "commented")
+    write(tmp_path, "stock.py", STOCK.replace(LOAD, ""))
+    write(tmp_path, "part.py", "def read_all(self, names):\n" + "".join(LOAD.splitlines(keepends=True)[2:5]))
+    write(tmp_path, "whole.py", "class Archive:\n" + LOAD)
+    commit(tmp_path, "split")
+    assert comments.show(identity).comment.movedTo == "whole.py"

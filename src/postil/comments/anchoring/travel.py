@@ -17,6 +17,8 @@ LOST = ("orphaned", "review")
 WENT = "moved to "
 """What is said first of code that was found in another file, by that file's name."""
 SURE = ("exact", "moved", "modified")
+ALIKE = 0.8
+"""Where another file got this share of the rows that came along to one, nobody can tell which the code is in."""
 
 
 class Origin(Struct, frozen=True):
@@ -25,6 +27,14 @@ class Origin(Struct, frozen=True):
     old: Version
     row: int
     symbol: tuple[str, ...] = ()
+
+
+class _Move(Struct, frozen=True):
+    """A file that code came to, and how many rows came along."""
+
+    proof: float
+    found: Relocation
+    path: str
 
 
 Ask = Callable[[Sequence[int], Version], Sequence[Relocation]]
@@ -42,6 +52,7 @@ def search_others(
     if not elsewhere:
         return found
     doubtful: dict[int, list[Candidate]] = {}
+    moves: dict[int, list[_Move]] = {}
     pages: dict[Version, Page] = {}
     after = Page(now)
     for other in elsewhere:
@@ -59,19 +70,29 @@ def search_others(
             break
         there = Page(Version(other.text, other.path))
         before = other.before
+        judges: dict[tuple[Version, tuple[str, ...]], Travelled] = {}
         for index, each in zip(lost, ask(lost, there.source), strict=True):
             if each.span is None:
                 continue
             origin = origins[index]
             old = pages.setdefault(origin.old, Page(origin.old))
-            travelled = Travelled(old, after, there, lambda key, held=before: key in held, origin.symbol)
+            travelled = judges.get((origin.old, origin.symbol))
+            if travelled is None:
+                travelled = Travelled(old, after, there, before.__contains__, origin.symbol)
+                judges[origin.old, origin.symbol] = travelled
             verdict = "moved" if other.sure else travelled.judge(origin.row, each.span.start - 1, other.renamed)
-            if verdict == "moved" and each.state in SURE:
+            if verdict == "moved" and each.state in SURE and (other.sure or other.renamed):
                 found[index] = _move(each, other.path)
+                moves.pop(index, None)
+            elif verdict == "moved" and each.state in SURE:
+                proof = travelled.count_proof(origin.row, each.span.start - 1)
+                moves.setdefault(index, []).append(_Move(proof, each, other.path))
             elif (verdict or other.renamed) and here[index].state == "orphaned":
                 doubtful.setdefault(index, []).append(
                     Candidate(each.span, min(each.confidence, 0.7), each.new_text, other.path)
                 )
+    for index, some in moves.items():
+        found[index] = _choose(some)
     for index, candidates in doubtful.items():
         if found[index].state == "orphaned":
             found[index] = _offer(found[index], candidates)
@@ -95,6 +116,21 @@ def _ask_which(here: Relocation, there: Relocation, other: OtherFile, path: str)
         reason = f"the file was given another content, and {other.path} holds what it was"
     options = (Candidate(there.span, min(there.confidence, 0.7), there.new_text, other.path), own)
     return Relocation("review", None, options[0].confidence, reason, here.old_text, there.new_text, options)
+
+
+def _choose(moves: Sequence[_Move]) -> Relocation:
+    """Returns where most rows came along; where about as many came to another file too, a person is asked."""
+    best = max(moves, key=lambda each: each.proof)
+    alike = sorted((each for each in moves if each.proof >= ALIKE * best.proof), key=lambda each: -each.proof)
+    if len(alike) == 1:
+        return _move(best.found, best.path)
+    options = tuple(
+        Candidate(each.found.span, min(each.found.confidence, 0.7), each.found.new_text, each.path)
+        for each in alike
+        if each.found.span
+    )
+    reason = f"it stands in several files now: {', '.join(each.path for each in alike)}"
+    return Relocation("review", None, options[0].confidence, reason, best.found.old_text, best.found.new_text, options)
 
 
 def _move(found: Relocation, path: str) -> Relocation:
