@@ -104,6 +104,7 @@ FILE_REPLACERS = {
     ROOT / "src/postil/workspace/git_folder.py",  # a copy of a config, made again when it is lost
     ROOT / "src/postil/workspace/files.py",
     ROOT / "src/postil/storage/sqlite.py",  # puts a new database under its name; it never replaces one
+    ROOT / "src/postil/comments/storage/write_log.py",  # gives a full log of its own, which is not synced, another name
     ROOT / "src/postil/comments/transfer/export.py",  # streams an export beside the file that a person named
 }
 

@@ -342,9 +342,27 @@ def test_a_write_to_a_large_comment_file_takes_little(tmp_path: Path, kind: str)
 
 
 @needs_proc
+def test_a_file_with_a_giant_comment_is_read_and_not_changed(tmp_path: Path) -> None:
+    """To change one of 14 MB took up to 228 MB; one is made by other programs alone."""
+    root = write_large_sidecar(tmp_path, SIDECARS["one of wide characters"])
+    kept = (root / "a.txt.comments").read_bytes()
+    for tool, about in (WRITES | {"delete_comment": {"commentId": "c_0000001", "filePath": "a.txt"}}).items():
+        with serve(tmp_path, root) as server:
+            watched = Watched(server)
+            watched.ask(remark("b.txt"), "ordinary")
+            watched.begin()
+            watched.grown.clear()
+            said = json.dumps(watched.call(tool, **about))
+            watched.check()
+            assert "c_0000002" in said or tool == "comments_relocate", said
+            assert "in an editor" in said or tool in ("comments_undo", "comments_relocate"), said
+    assert (root / "a.txt.comments").read_bytes() == kept
+
+
+@needs_proc
 def test_many_who_write_to_a_large_comment_file_take_little_more_than_one(tmp_path: Path) -> None:
     """Replies that waited for each other were made together, and each noted megabytes: twenty took 205 MB more."""
-    root = write_large_sidecar(tmp_path, SIDECARS["two of megabytes"])
+    root = write_large_sidecar(tmp_path, ["word " * 280_000] * 10)
     with ask_over_http(tmp_path, root) as (server, ask):
         for tool, count in (("add_comment", 20), ("comments_reply", 8)):
             about = {"filePath": "a.txt", "line": 1} if tool == "add_comment" else {"commentId": "c_0000001"}

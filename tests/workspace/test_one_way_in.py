@@ -11,6 +11,7 @@ REPLACERS = {
     "workspace/git_folder.py",  # a copy of a config, made again when it is lost
     "inbox/lazygit/start_check.py",  # copies into a temporary folder of its own
     "storage/sqlite.py",  # publishes a database that it has just made
+    "comments/storage/write_log.py",  # a log that has grown gets its older name
     "comments/transfer/export.py",  # an export, streamed to where the person says, in no workspace
 }
 REPLACING = {"rename", "replace", "renames"}

@@ -9,6 +9,8 @@ Failure
 ├── InvalidLine         -32005  exit 2
 ├── SourceNotParsed     -32006  exit 2   binary, or a syntax error where the comment should stand
 ├── SidecarDamaged      -32007  exit 7   never overwritten
+├── CommentTooLarge     -32602  exit 2   another program's: its file is read, and not changed
+├── ThreadFull          -32602  exit 2   no more replies
 ├── CommentChanged      -32000  exit 6   someone edited it in between
 ├── PatternRefused      -32602  exit 2   a regular expression that RE2 does not take
 └── ExtraMissing        -32603  exit 2   a format whose library is not installed
@@ -132,6 +134,30 @@ class SourceNotParsed(InvalidArguments):
 
     def text(self) -> str:
         return _because(self, "parseError")
+
+
+class CommentTooLarge(InvalidArguments):
+    """A comment that another program made larger than can be changed here."""
+
+    def __init__(self, path: str, comment: str, size: int, limit: int) -> None:
+        super().__init__(
+            f"{path}.comments holds a comment of {size:,} bytes ({comment}); a file with one above {limit:,} is read "
+            "and not changed",
+            advice="Shorten that comment in an editor, or take it out, and try again",
+            filePath=path,
+            commentId=comment,
+        )
+
+
+class ThreadFull(InvalidArguments):
+    """A comment whose text and replies are so long together that no reply is added."""
+
+    def __init__(self, comment: str, limit: int) -> None:
+        super().__init__(
+            f"Comment {comment} and its replies have more than {limit:,} bytes: no more replies are added",
+            advice="Go on in a new comment on the same line",
+            commentId=comment,
+        )
 
 
 class SidecarDamaged(StorageFailed):

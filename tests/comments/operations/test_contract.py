@@ -314,7 +314,8 @@ def test_a_comment_that_is_moved_or_imported_into_an_ignored_file_is_said_to_sta
     assert moved.warning == said.format("b")
     assert moved.for_model().endswith(f"⚠️ {moved.warning}")
     assert moved.warning not in moved.for_contract(), "the contract has no words for it"
-    assert comments.move("a.py", "build/b.py", second, 2).warning == "", "it was said when the file was made"
+    assert comments.move("a.py", "build/b.py", second, 2).warning == said.format("b"), "each leaves what is committed"
+    assert comments.move("build/b.py", "build/b.py", second, 3).warning == "", "it was there before"
     taken = comments.transfer.import_files(("build/c.py",))
     assert taken.warnings == (said.format("c"),)
     assert taken.for_model().endswith(f"⚠️ {said.format('c')}")

@@ -30,6 +30,47 @@ def test_all_comments_of_a_file_go_to_the_one_that_has_their_code(comments: Comm
     assert comments.undo(goes[0]).targetFile == "a.py"
 
 
+def test_all_that_is_listed_in_a_file_goes_whoever_keeps_it(comments: Comments) -> None:
+    """It was taken from the file's own sidecar: what had come from another file was "not there"."""
+    root = root_of(comments)
+    ids = [comments.add("a.py", line, f"about line {line}", "NOTE").commentId for line in (29, 30)]
+    commit(root, "commented")
+    split(root, 7)
+    commit(root, "split")
+    listed = [(each.id, each.line) for each in comments.listed("b.py").comments]
+    assert [name for name, _ in listed] == ids
+    write(root, "c.py", "import sys\n\n\n\n" + (root / "b.py").read_text().removeprefix("import os\n"))
+    done = comments.move_all("b.py", "c.py")
+    assert [(each.commentId, each.sourceFile, each.sourceLine) for each in done.moved] == [
+        (name, "b.py", line) for name, line in listed
+    ]
+    assert [each.newAnchor for each in done.moved] == ["function_7()"] * 2
+    assert [each.id for each in comments.listed("c.py").comments] == ids
+
+
+def test_what_is_listed_in_the_target_already_is_moved_there(comments: Comments) -> None:
+    root = root_of(comments)
+    goes = comments.add("a.py", 30, "about the last", "NOTE").commentId
+    stays = comments.add("a.py", 2, "about the first", "NOTE").commentId
+    commit(root, "commented")
+    split(root, 7)
+    write(root, "a.py", "import os\n" + (root / "a.py").read_text())
+    (shown,) = comments.listed("b.py").comments
+    done = comments.move_all("a.py", "b.py")
+    assert [(each.commentId, each.targetLine) for each in done.moved] == [(goes, shown.line)]
+    assert [(each.id, each.line) for each in done.left] == [(stays, 3)]
+
+
+def test_what_relocates_into_an_ignored_file_is_said_to_stay_here(comments: Comments) -> None:
+    root = root_of(comments)
+    comments.add("a.py", 30, "about the last", "NOTE")
+    write(root, ".gitignore", "b.py.comments\n")
+    commit(root, "commented")
+    split(root, 7)
+    said = comments.relocate().for_model()
+    assert said.endswith("⚠️ git ignores b.py.comments: the comment stays on this computer, no commit takes it along")
+
+
 def test_a_copy_is_a_comment_of_its_own(comments: Comments) -> None:
     original = comments.add("a.py", 2, "TODO: both", "TODO", "ann").commentId
     copied = comments.add("a.py", 6, copyOf=original).commentId
@@ -82,8 +123,11 @@ def test_what_lost_its_code_goes_along_when_its_file_is_renamed(tmp_path: Path) 
     assert {each.id for each in comments.listed("store.py").comments} == {lost, stays}
     assert "Their code is in another file now" not in _view_of(comments, "shop.py", "why no rounding?")
     dry = comments.relocate("store.py", dryRun=True)
-    assert {(each.commentId, each.target) for each in dry.moved} == {(lost, "store.py"), (stays, "store.py")}
-    comments.relocate()
+    assert {(each.commentId, each.target) for each in dry.moved} == {(stays, "store.py")}
+    assert dry.for_model().startswith("1 would move, 0 to review, 1 orphaned (1 of them would go with their file)\n")
+    done = comments.relocate().for_model()
+    assert done.startswith("1 moved, 0 to review, 1 orphaned (1 of them went with their file)\n")
+    assert done.count(lost) == 1
     assert not (tmp_path / "shop.py.comments").exists()
     after = {each.id: each for each in comments.listed().comments}
     assert (after[lost].filePath, after[lost].state, after[stays].filePath) == ("store.py", "orphaned", "store.py")

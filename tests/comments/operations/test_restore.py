@@ -91,7 +91,8 @@ def test_an_undo_is_promised_only_where_the_log_knows_the_comment(
     identity = comments.add("a.py", 5, "long " * 500, "NOTE").commentId
     deleted = comments.delete("a.py", identity)
     assert deleted.undo == ""
-    assert "undo" not in deleted.for_model() + deleted.for_person()
+    assert "To undo it" not in deleted.for_model() + deleted.for_person()
+    assert "This cannot be undone here" in deleted.for_model()
     with pytest.raises(CommentNotFound):
         comments.maintenance.restore(identity)
     with pytest.raises(CommentNotFound):

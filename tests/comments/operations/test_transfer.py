@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from postil.comments.operations.validation import ExportOptions
 from postil.core.failure import Failure
 from tests.comments.workspaces import Comments, root_of, sidecar, workspace, write
 
@@ -44,3 +45,36 @@ def test_line_ends_and_the_byte_order_mark_survive_inline_comments(comments: Com
     comments.transfer.import_files(("win.ts",), remove=True)
     assert path.read_bytes() == content
     assert len(msgspec.json.decode(sidecar(root, "win.ts"))["comments"]) == 1
+
+
+def test_an_import_says_where_comments_are_now_and_what_they_are_tied_to(comments: Comments, tmp_path: Path) -> None:
+    """It said the lines of the document, no tag, and `line N` of a comment in a function."""
+    code = "def one():\n    print(open('log').read())\n\n\ndef two():\n    return 2\n"
+    write(root_of(comments), "f.py", code)
+    there = comments.add("f.py", 6, "TODO: why?").commentId
+    gone = comments.add("f.py", 2, "gone soon", "NOTE").commentId
+    comments.export("json", options=ExportOptions(includeSourceContext=True), output=str(tmp_path / "out.json"))
+    other = workspace(tmp_path / "there", **{"f.py": "import os\n\n" + code[code.index("def two") :]})
+    taken = other.transfer.import_files((str(tmp_path / "out.json"),))
+    told = {each.commentId: (each.filePath, each.line, each.tag, each.anchoredTo) for each in taken.added}
+    assert told[there] == ("f.py", 4, "TODO", "the function 'two'")
+    assert told[gone][2:] == ("NOTE", "code that is not here")
+    assert f"  f.py:4  TODO  the function 'two'  {there}" in taken.for_model().split("\n")
+
+
+def test_an_import_that_takes_comments_out_of_the_source_says_the_lines_of_then(comments: Comments) -> None:
+    write(root_of(comments), "i.py", "# @paired: FIXME: one\nvalue = 1\n# @paired: two\nother = 2\n")
+    taken = comments.transfer.import_files(("i.py",), remove=True)
+    assert [(each.line, each.tag) for each in taken.added] == [(1, "FIXME"), (2, None)]
+
+
+def test_a_long_import_names_its_first_comments_and_says_how_to_see_the_rest(
+    comments: Comments, tmp_path: Path
+) -> None:
+    rows = [{"filePath": "a.py", "line": 1 + n % 30, "text": f"number {n}"} for n in range(500)]
+    rows += [{"filePath": f"gone{n}.py", "line": 1, "text": "no file"} for n in range(500)]
+    given = write(tmp_path, "long.json", msgspec.json.encode({"files": [{"comments": rows}]}))
+    said = comments.transfer.import_files((str(given),)).for_model().split("\n")
+    assert len(said) < 50
+    assert "  … and 480 more comments: `postil comments list` shows them" in said
+    assert "  … and 480 more such files" in said

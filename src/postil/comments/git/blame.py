@@ -31,7 +31,6 @@ MOST_VERSIONS = 16 * limits.MIB
 """Bytes of small versions that the server holds; a worker compares more."""
 AT_ONCE = 50
 """Versions that are read together while code is followed back, and commits that are looked at however long it takes."""
-MOST_BLOBS = 500
 
 
 class Touch(Struct, frozen=True, omit_defaults=True):
@@ -209,14 +208,6 @@ def read_small(versions: FileVersions, blobs: Sequence[str]) -> dict[str, str] |
 def read_at(tree: SourceTree, revision: str, path: str) -> bytes | None:
     """Returns a file as it was at a revision, or None."""
     return read_blob(tree.root, f"{revision}:{path}")
-
-
-def list_committed_blobs(tree: SourceTree, path: str, most: int = MOST_BLOBS) -> list[str]:
-    """Returns the versions of a file that commits of any branch made, newest first."""
-    shape = ("--all", "--raw", "--no-abbrev", "--no-renames", "-z", f"--max-count={most}", "--format=")
-    rows = run_git(tree.root, "log", *shape, "--", path).split(b"\0")
-    blobs = [row.split()[3].decode() for row in rows if row.lstrip(b"\n").startswith(b":")]
-    return list(dict.fromkeys(blob for blob in blobs if blob.strip("0")))
 
 
 def list_sidecars_at(root: str, revision: str) -> dict[str, str]:

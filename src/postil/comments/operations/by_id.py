@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 from msgspec.json import encode
+from msgspec.structs import replace
 
 from postil.comments.clock import new_id, now
+from postil.comments.failures import ThreadFull
 from postil.comments.model import Candidate, Commit, Damage, Event, Reply, Status
 from postil.comments.operations.answers import (
     CommentNow,
@@ -32,9 +34,10 @@ from postil.comments.operations.validation import (
     name_tag,
     sign,
 )
+from postil.comments.operations.written import NOT_NOTED, warn
 from postil.comments.search.filters import Conditions, is_glob
 from postil.comments.sidecar.dialects import find_origin
-from postil.core import call
+from postil.core import call, limits
 from postil.core.answer import Answer
 from postil.core.failure import InvalidArguments
 from postil.core.group import MOST_OFFERED, completer
@@ -219,9 +222,11 @@ class Settled(Answer, frozen=True):
     filePath: str
     status: Status
     updated: str = ""
+    warning: str | UnsetType = UNSET
 
     def for_model(self) -> str:
-        return f"✅ Comment is {self.status}\n\nComment ID: {self.commentId}\nFile: {self.filePath}"
+        said = f"✅ Comment is {self.status}\n\nComment ID: {self.commentId}\nFile: {self.filePath}"
+        return said + warn(self.warning)
 
 
 def _keep_first(found: Iterator[Located], limit: int) -> tuple[int, list[Located]]:
@@ -380,7 +385,10 @@ class CommentsById:
 
         def change(sidecar: Sidecar) -> Replied:
             comment = find_comment(sidecar, commentId)
-            raw = sidecar.raw_comment(comment.id).get("replies")
+            held = sidecar.raw_comment(comment.id)
+            if len(encode(held)) > limits.THREAD:
+                raise ThreadFull(comment.id, limits.THREAD)
+            raw = held.get("replies")
             replies: list[object] = [*raw] if isinstance(raw, list) else []  # type: ignore[has-type]
             sidecar.change(comment.id, {"replies": [*replies, to_builtins(made)], "updated": made.created})
             return Replied(comment.id, made.id, sidecar.path)
@@ -414,4 +422,5 @@ class CommentsById:
             sidecar.change(comment.id, values, gone)
             return Settled(comment.id, sidecar.path, status, moment)
 
-        return self._store.change(self._context.file_of(commentId), change)
+        settled = self._store.change(self._context.file_of(commentId), change)
+        return replace(settled, warning=NOT_NOTED) if self._store.log.has_missed(settled.commentId) else settled

@@ -53,7 +53,7 @@ from postil.comments.operations.validation import (
     name_tag,
     sign,
 )
-from postil.comments.operations.written import Added, Deleted, Edited
+from postil.comments.operations.written import NOT_NOTED, Added, Deleted, Edited
 from postil.comments.sidecar.format import detect_tag
 from postil.comments.sidecar.template import new_params
 from postil.comments.source_tree import tell_ignored
@@ -266,7 +266,8 @@ class ContractTools:
             sidecar.change(found.id, values, (EDITED_BY,) if is_reworded and EDITED_BY not in values else ())
             return Edited(found.id, sidecar.path, updated, new_tag)
 
-        return self._in_its_file(filePath, commentId, lambda path: self._store.change(path, change))
+        edited = self._in_its_file(filePath, commentId, lambda path: self._store.change(path, change))
+        return replace(edited, warning=NOT_NOTED) if self._store.log.has_missed(edited.commentId) else edited
 
     @destroys(
         "delete_comment",
@@ -290,8 +291,8 @@ class ContractTools:
             return Deleted(found.id, sidecar.path)
 
         deleted = self._in_its_file(filePath, commentId, lambda path: self._store.change(path, change))
-        known = self._store.log.knows(deleted.commentId)
-        return replace(deleted, undo=f"postil comments restore {quote(deleted.commentId)}") if known else deleted
+        is_noted, undo = not self._store.log.has_missed(deleted.commentId), "postil comments restore"
+        return replace(deleted, undo=f"{undo} {quote(deleted.commentId)}") if is_noted else deleted
 
     @reads(
         "search_comments",
@@ -477,13 +478,15 @@ class ContractTools:
     @glance
     def glance(self) -> str:
         """The comments in one line, for `postil status`."""
-        files = 0 if self._tree.bare else sum(1 for _ in self._store.paths())
-        if not files:
-            left_out = "" if self._tree.bare else self._context.overview.outside()
-            return left_out or "no comments"
-        overview = self._context.overview
-        if files > len(overview.index.paths()) + QUICKLY_READ:
-            return f"{files} files have comments"  # never read before: too much for a glance
+        from postil.comments.operations.restore import tell_vanished
+
+        if self._tree.bare:
+            return "no comments"
+        paths, overview = {*self._store.paths()}, self._context.overview
+        if not paths:
+            return overview.outside() or f"no comments{tell_vanished(self._context, paths)}"
+        if len(paths) > len(overview.index.paths()) + QUICKLY_READ:
+            return f"{len(paths)} files have comments"  # never read before: too much for a glance
         overview.refresh()
         count = overview.index.counts()
         lost = [
@@ -493,4 +496,5 @@ class ContractTools:
         ]
         how = "postil comments orphans" if call.current().person else "comments_orphans"
         said = ", ".join([f"{count['open']} open", *lost]) + (f" ({how})" if lost else "")
+        said += tell_vanished(self._context, paths)
         return f"{said}. {left_out}" if (left_out := overview.outside()) else said

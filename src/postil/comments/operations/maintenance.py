@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from postil.anchor.syntax.languages import is_installed, language_of
+from postil.comments.git.taken_out import find_deleted_here
 from postil.comments.operations.restore import Restored, restore_all, restore_one, show_name, show_said
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.merge import merge_sidecars
 from postil.comments.storage.erased import (
     Erased,
-    LostReply,
     describe,
     describe_reply,
-    find_erased,
     find_erased_replies,
+    read_gone,
 )
 from postil.comments.storage.repair import Fault, find_faults
 from postil.comments.storage.store import SUFFIX
-from postil.comments.storage.write_log import Written
 from postil.core import call, limits
 from postil.core.answer import Answer
 from postil.core.failure import Failure, NotFound, StorageFailed
@@ -103,6 +102,10 @@ def _restore(name: str) -> str:
     return f"comments_restore with commentId {name}" if name else "comments_restore with all"
 
 
+def _tell_deleted(path: str) -> str:
+    return f"it is gone, and git has it: `git restore -- {quote(path + SUFFIX)}` brings back what was committed"
+
+
 class GitSetUp(Answer, frozen=True):
     """Whether git merges comment files with Postil."""
 
@@ -146,14 +149,18 @@ class MaintenanceTools:
         if self._context.tree.bare:
             raise self._context.tree.without_files()
         faults = [*find_faults(store, fix=fix), *self._find_lies(fix=fix)]
-        erased = [describe(each) for each in self._find_erased().values()]
-        erased += [describe_reply(name, each) for name, each in find_erased_replies(store).items()]
+        erased = self._list_erased()
+        told = {each.filePath for each in erased}
+        faults += [Fault(path, _tell_deleted(path)) for path in find_deleted_here(store.tree) if path not in told]
         fixed = dict.fromkeys(each.shown for each in faults if each.fixed and not each.shown.startswith("("))
         changed = tuple(fixed) if self._context.tree.git else ()
         return Checked(tuple(faults), sum(1 for _ in store.paths()), tuple(erased), changed)
 
-    def _find_erased(self) -> dict[str, Written]:
-        return find_erased(self._context.store, self._context.overview.held)
+    def _list_erased(self) -> list[Erased]:
+        store = self._context.store
+        with read_gone(store, self._context.overview.held) as gone:
+            found = [describe(each) for kept in gone.find_erased().values() if (each := gone.load(kept))]
+        return found + [describe_reply(name, each) for name, each in find_erased_replies(store).items()]
 
     @writes(
         "comments_restore",
@@ -188,12 +195,10 @@ class MaintenanceTools:
     @check("erased comments")
     def doctor_erased(self) -> Finding:
         """Whether another program took out comments that were written here."""
-        bare = self._context.tree.bare
-        found: dict[str, Written | LostReply] = {} if bare else {**self._find_erased()}
-        found |= {} if bare else find_erased_replies(self._context.store)
+        found = [] if self._context.tree.bare else self._list_erased()
         if not found:
             return Finding("ok", "no comment that was written here was taken out by another program")
-        named = "; ".join(f"{name} in {each.path}{SUFFIX}" for name, each in list(found.items())[:5])
+        named = "; ".join(f"{each.id} in {each.filePath}{SUFFIX}" for each in found[:5])
         return Finding("warning", f"another program took out {len(found)}: {named}", "See `postil comments check`")
 
     @check("comment files")

@@ -55,6 +55,9 @@ class Relocated(Answer, frozen=True):
     review: tuple[CommentNow, ...]
     orphaned: tuple[CommentNow, ...]
     dryRun: bool = False
+    carried: int = 0
+    """How many of the orphaned went along with their file, which has another name."""
+    warnings: tuple[str, ...] = ()
 
     @property
     def has_words(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
@@ -62,14 +65,16 @@ class Relocated(Answer, frozen=True):
 
     def for_model(self) -> str:
         done = "would move" if self.dryRun else "moved"
-        lines = [f"{len(self.moved)} {done}, {len(self.review)} to review, {len(self.orphaned)} orphaned"]
+        went = "would go" if self.dryRun else "went"
+        along = f" ({self.carried} of them {went} with their file)" if self.carried else ""
+        lines = [f"{len(self.moved)} {done}, {len(self.review)} to review, {len(self.orphaned)} orphaned{along}"]
         lines += [
             f"  {each.source}:{each.sourceLine} → {each.target}:{each.targetLine}  ({each.state}, "
             f"{each.confidence:.2f}: {each.reason})  {each.commentId}"
             for each in self.moved
         ]
         lines += [f"  {show_line(each)}" for each in (*self.review, *self.orphaned)]
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"⚠️ {said}" for said in self.warnings)])
 
 
 class MovedAll(Answer, frozen=True, omit_defaults=True):
@@ -133,12 +138,15 @@ class RelocateTools:
         for number, (path, some) in enumerate(by_file.items()):
             call.current().check()
             call.current().progress(number, len(by_file), path)
-            steps += [_make_step(each) for each in some if each.place.state != "exact"]
+            steps += [_make_step(each) for each in some if each.place.state in ("moved", "modified")]
             if not dryRun:
                 self._update_file(RelativePath(path), some)
         kinds = {state: [each for each in located if each.place.state == state] for state in ("review", "orphaned")}
         review, orphaned = (tuple(comment_now(each) for each in kinds[state]) for state in ("review", "orphaned"))
-        return Relocated(tuple(steps), review, orphaned, dryRun)
+        others = [each for some in by_file.values() for each in some if each.place.path != each.filePath]
+        carried = sum(map(_is_astray, others))
+        told = tell_ignored(self._context.tree, [] if dryRun else list({each.place.path: None for each in others}))
+        return Relocated(tuple(steps), review, orphaned, dryRun, carried, tuple(told))
 
     def _update_file(self, path: RelativePath, some: list[Located]) -> None:
         context = self._context
@@ -165,9 +173,14 @@ class RelocateTools:
             raise InvalidArguments(
                 f"The comments of {goal} are in it already", advice="Name another file as the target"
             )
-        is_first = not self._context.store.has(self._context.tree.path(goal))
-        moved, left = self._context.moves.move_all(source, goal)
-        warning = "".join(tell_ignored(self._context.tree, [goal] if moved and is_first else []))
+        from postil.comments.index.cache import IN_FILE  # SQLite, which the overview loads
+
+        path = self._context.existing(source)
+        shown = self._context.overview.where(IN_FILE, path, path)
+        waiting = self._context.overview.index.stream("state = 'review' AND path != ?", (path,))
+        shown += [each for each in waiting if {path, goal} <= {option.path for option in each.place.candidates}]
+        moved, left = self._context.moves.move_all(path, goal, shown)
+        warning = "".join(tell_ignored(self._context.tree, [goal] if moved else []))
         return MovedAll(tuple(moved), tuple(comment_now(each) for each in left), warning)
 
     @writes("comments_undo", title="Undo a change", shell="comments undo", positional=("commentId",))

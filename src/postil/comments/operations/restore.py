@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -9,18 +10,21 @@ from postil.comments.failures import CommentNotFound
 from postil.comments.sidecar.short_ids import is_named, is_short
 from postil.comments.storage.erased import (
     Erased,
+    Gone,
+    Kept,
+    count_vanished,
     describe,
     describe_reply,
-    find_deleted,
-    find_erased,
     find_erased_replies,
     put_back,
     put_back_reply,
+    read_gone,
 )
 from postil.comments.storage.store import SUFFIX
 from postil.core import call
 from postil.core.answer import Answer
 from postil.core.failure import InvalidArguments
+from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
@@ -67,41 +71,75 @@ def show_said(each: Erased) -> str:
     return f"{each.author}: {first[:80]}" + ("…" if rest or len(first) > 80 else "")
 
 
+def tell_vanished(context: CommentsContext, there: Collection[str]) -> str:
+    """Returns what a glance says of comments whose files another program deleted; mostly nothing."""
+    said = count_vanished(context.store, there, context.overview.held)
+    how = "postil comments check" if call.current().person else "comments_check"
+    return f". {said} ({how})" if said else ""
+
+
 def restore_all(context: CommentsContext) -> Restored:
     """Write again all that another program took out."""
-    found, replies = find_erased(context.store, context.overview.held), find_erased_replies(context.store)
-    for each in found.values():
-        put_back(context.store, each)
+    with read_gone(context.store, context.overview.held) as gone:
+        told = [each for some in _group(gone.find_erased()).values() for each in _put_back(context, gone, some)]
+    replies = find_erased_replies(context.store)
     for name, reply in replies.items():
         put_back_reply(context.store, name, reply)
-    told = [describe_reply(name, reply) for name, reply in replies.items()]
-    return Restored((*map(describe, found.values()), *told))
+    return Restored((*told, *(describe_reply(name, reply) for name, reply in replies.items())))
+
+
+def _group(found: Mapping[str, Kept]) -> dict[str, list[Kept]]:
+    by_path: dict[str, list[Kept]] = {}
+    for each in found.values():
+        by_path.setdefault(each.path, []).append(each)
+    return by_path
+
+
+def _put_back(context: CommentsContext, gone: Gone, some: Sequence[Kept]) -> Iterator[Erased]:
+    """Write comments of one file again. Yields what is told of them."""
+    written = [each for kept in some if (each := gone.load(kept))]
+    if written:
+        put_back(context.store, written, gone.list_taken_out(written[0].path))
+    yield from map(describe, written)
 
 
 def restore_one(context: CommentsContext, name: str) -> Restored:
-    """Write again a comment that was deleted, or a comment or reply that another program took out."""
-    gone = find_deleted(context.store, context.overview.held)
-    if not name:
-        last = "; ".join(f"{each.id} ({show_said(describe(each))})" for each in list(gone.values())[-MOST_NAMED:])
-        deleted = f". Deleted last: {last}" if last else ""
-        raise InvalidArguments(
-            "No comment is named", advice=f"Give an id of `postil comments check`, or --all{deleted}", path="commentId"
-        )
-    replies = find_erased_replies(context.store)
-    if name in replies:
-        put_back_reply(context.store, name, replies[name])
-        return Restored((describe_reply(name, replies[name]),))
-    gone |= find_erased(context.store, context.overview.held)
-    named = [each for each in gone if each == name or (is_short(name) and is_named(each, name))]
-    if len(named) > 1:
-        raise InvalidArguments(
-            f"{len(named)} comments that are gone are named {name}",
-            advice=f"Give more of it: {', '.join(sorted(named)[:5])}",
-            path="commentId",
-        )
-    if not named:
-        if context.overview.held([name]):
-            raise InvalidArguments(f"{name} is not gone", advice="See it with `postil comments show`", path="commentId")
-        raise CommentNotFound("", name)
-    put_back(context.store, gone[named[0]])
-    return Restored((describe(gone[named[0]]),))
+    """Write again a comment that was deleted, or a comment or reply that another program took out.
+
+    A comment file that is gone whole comes back whole.
+    """
+    with read_gone(context.store, context.overview.held) as gone:
+        deleted = gone.find_deleted()
+        if not name:
+            raise _make_nameless(gone, deleted)
+        replies = find_erased_replies(context.store)
+        if name in replies:
+            put_back_reply(context.store, name, replies[name])
+            return Restored((describe_reply(name, replies[name]),))
+        erased = gone.find_erased()
+        known = {**deleted, **erased}
+        named = [each for each in known if each == name or (is_short(name) and is_named(each, name))]
+        if len(named) > 1:
+            raise InvalidArguments(
+                f"{len(named)} comments that are gone are named {name}",
+                advice=f"Give more of it: {', '.join(sorted(named)[:5])}",
+                path="commentId",
+            )
+        if named:
+            one = known[named[0]]
+            with_it = one.id in erased and not context.store.has(RelativePath(one.path))
+            told = tuple(_put_back(context, gone, _group(erased)[one.path] if with_it else [one]))
+            if told:
+                return Restored(told)
+    if context.overview.held([name]):
+        raise InvalidArguments(f"{name} is not gone", advice="See it with `postil comments show`", path="commentId")
+    raise CommentNotFound("", name)
+
+
+def _make_nameless(gone: Gone, deleted: Mapping[str, Kept]) -> InvalidArguments:
+    found = [each for kept in list(deleted.values())[-MOST_NAMED:] if (each := gone.load(kept))]
+    last = "; ".join(f"{each.id} ({show_said(describe(each))})" for each in found)
+    said = f". Deleted last: {last}" if last else ""
+    return InvalidArguments(
+        "No comment is named", advice=f"Give an id of `postil comments check`, or --all{said}", path="commentId"
+    )

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, UnsetType, to_builtins
+from msgspec.json import encode
 from msgspec.structs import replace
 
+from postil.anchor.model import Span
+from postil.anchor.syntax.symbols import Symbol
 from postil.comments.clock import new_id, now
 from postil.comments.failures import SourceNotParsed
-from postil.comments.model import Addition
+from postil.comments.model import Addition, Place
 from postil.comments.operations.contract import ContractTools
 from postil.comments.operations.validation import sign
 from postil.comments.operations.written import Added
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 
 
 MOST_WARNED = 5
+MOST_LISTED = 20
+"""Rows of one kind that an import prints: it may bring thousands."""
 
 
 class Imported(Answer, frozen=True):
@@ -59,16 +64,29 @@ class Imported(Answer, frozen=True):
     def for_model(self) -> str:
         left_out = f", {self.leftOut} left out: their files are not here" if self.leftOut else ""
         lines = [f"{len(self.added)} imported, {self.skipped} were there already{left_out}"]
-        lines += [f"  {path} is not here: its comments were left out" for path in self.missing]
-        lines += [
-            f"  {path} holds no `@paired:` comment (of exports, json, jsonl and csv can be read)"
-            for path in self.without
-        ]
-        lines += [f"  {each.filePath}:{each.line}  {each.commentId}" for each in self.added]
-        lines += [f"  taken out of {path}" for path in self.removedFrom]
+        lines += _list_first([f"{path} is not here: its comments were left out" for path in self.missing], "such files")
+        lines += _list_first(
+            [
+                f"{path} holds no `@paired:` comment (of exports, json, jsonl and csv can be read)"
+                for path in self.without
+            ],
+            "such files",
+        )
+        lines += _list_first([_show_added(each) for each in self.added], "comments: `postil comments list` shows them")
+        lines += _list_first([f"taken out of {path}" for path in self.removedFrom], "files")
         lines += [f"⚠️ {said}" for said in self.warnings[:MOST_WARNED]]
         more = len(self.warnings) - MOST_WARNED
         return "\n".join([*lines, *([f"⚠️ and so of {more} more files"] if more > 0 else [])])
+
+
+def _list_first(rows: Sequence[str], what: str) -> list[str]:
+    """Returns the first of some rows, and how many more there are."""
+    more = len(rows) - MOST_LISTED
+    return [*(f"  {row}" for row in rows[:MOST_LISTED]), *([f"  … and {more} more {what}"] if more > 0 else [])]
+
+
+def _show_added(each: Added) -> str:
+    return f"{each.filePath}:{each.line}  {each.tag or 'COMMENT'}  {each.anchoredTo}  {each.commentId}"
 
 
 PLACED = ("exact", "moved", "modified")
@@ -125,7 +143,7 @@ class TransferTools:
         added = tuple(each for one in done for each in one.added)
         new = dict.fromkeys(each.filePath for each in added if each.filePath not in had)
         return Imported(
-            added,
+            self._place(added),
             sum(one.skipped for one in done),
             tuple(path for one in done for path in one.removedFrom),
             tuple(path for one in done for path in one.missing),
@@ -133,6 +151,27 @@ class TransferTools:
             sum(one.leftOut for one in done),
             tuple(tell_ignored(self._tree, list(new))),
         )
+
+    def _place(self, added: Sequence[Added]) -> tuple[Added, ...]:
+        """Returns comments that were added with where their code is now, and what that is."""
+        overview = self._context.overview
+        overview.refresh()
+        places = {(each.commentId, each.filePath): each for each in added}
+        paths = encode(sorted({each.filePath for each in added})).decode()
+        located = overview.index.stream("path IN (SELECT value FROM json_each(?))", (paths,)) if added else ()
+        for each in located:
+            if before := places.get((each.comment.id, each.filePath)):
+                place = each.place
+                places[before.commentId, before.filePath] = Added(
+                    before.commentId,
+                    before.ghostMarkerId,
+                    place.path,
+                    place.line,
+                    each.comment.tag,
+                    _tell_anchor(place),
+                    place.endLine,
+                )
+        return tuple(places.values())
 
     def _import_records(self, some: Sequence[Record]) -> Imported:
         """Add the comments of a document that are not here yet; each path is checked before anything is written."""
@@ -247,6 +286,18 @@ class TransferTools:
             self._rewrite(source, insert_inline(source.path, source.text, above))
         left = sum(each.place.state not in PLACED for each in chosen)
         return Inlined(source.path, len(missing), sum(places.above(line) < line for line, _ in missing), left)
+
+
+def _tell_anchor(place: Place) -> str:
+    """Returns what an imported comment is anchored to, in the words of `add`; or that this is not known."""
+    if place.state == "orphaned":
+        return "code that is not here"
+    if place.state == "review":
+        return "code that may be elsewhere"
+    if not place.symbolPath:
+        return f"line {place.line}"
+    named = Symbol(place.symbolPath[-1], place.symbolKind.lower() or "symbol", Span(place.line), place.symbolPath[:-1])
+    return f"the {named.phrase}"
 
 
 def _add_to(sidecar: Sidecar, new: Sequence[Addition]) -> list[str]:

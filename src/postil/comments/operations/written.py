@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET, UnsetType
+
 from postil.core.answer import Answer
+
+NOT_NOTED = (
+    "This cannot be undone here: the log of what was written could not keep it, because it is too long or the log "
+    "cannot be written"
+)
+
+
+def warn(said: str | UnsetType) -> str:
+    """Returns a warning to stand behind an answer; empty where there is none."""
+    return f"\n\n⚠️ {said}" if said else ""
 
 
 class Added(Answer, frozen=True, omit_defaults=True):
@@ -19,7 +31,7 @@ class Added(Answer, frozen=True, omit_defaults=True):
 
     def for_model(self) -> str:
         tag = f"\nTag: {self.tag}" if self.tag else ""
-        warning = f"\n\n⚠️ {self.warning}" if self.warning else ""
+        warning = warn(self.warning) if self.warning else ""
         lines = f"{self.line}-{self.endLine}" if self.endLine else str(self.line)
         return (
             f"✅ Comment added successfully\n\nComment ID: {self.commentId}\nGhost Marker ID: {self.ghostMarkerId}\n"
@@ -35,8 +47,12 @@ class Edited(Answer, frozen=True):
     filePath: str
     updated: str
     tag: str | None = None
+    warning: str | UnsetType = UNSET
 
     def for_model(self) -> str:
+        return self.for_contract() + warn(self.warning)
+
+    def for_contract(self) -> str:
         return (
             f"✅ Comment edited successfully\n\nComment ID: {self.commentId}\nFile: {self.filePath}\n"
             f"Updated: {self.updated}"
@@ -52,10 +68,13 @@ class Deleted(Answer, frozen=True, omit_defaults=True):
     """The command that brings it back, where that is known."""
 
     def for_model(self) -> str:
-        return self.for_contract() + (f"\n\nTo undo it: comments_undo {self.commentId}" if self.undo else "")
+        return self._tell(f"comments_undo {self.commentId}")
 
     def for_person(self) -> str:
-        return self.for_contract() + (f"\n\nTo undo it: `{self.undo}`" if self.undo else "")
+        return self._tell(f"`{self.undo}`")
+
+    def _tell(self, how: str) -> str:
+        return self.for_contract() + (f"\n\nTo undo it: {how}" if self.undo else warn(NOT_NOTED))
 
     def for_contract(self) -> str:
         return f"✅ Comment deleted\n\nComment ID: {self.commentId}\nFile: {self.filePath}"

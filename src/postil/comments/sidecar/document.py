@@ -27,7 +27,7 @@ from postil.comments.sidecar.json_edit import (
     decode_object,
     new_document,
 )
-from postil.comments.sidecar.noted import SAID, Noted, Steps
+from postil.comments.sidecar.noted import Noted, Steps, note_change
 
 if TYPE_CHECKING:
     from postil.comments.sidecar.one_by_one import OneByOne
@@ -262,11 +262,12 @@ class Sidecar:
 
     def change(self, comment: str, values: JsonObject, drop: tuple[str, ...] = (), *, undoes: bool = False) -> None:
         """Set some keys of a comment and take some away; the others stay as they are."""
-        raw = self.raw_comment(comment)
+        at = _find_index(self.comments, comment)
+        size = len(self._comments.texts[at])
+        raw = decode_object(self._comments.texts[at])
         new = {key: value for key, value in raw.items() if key not in drop} | values
-        self._comments.replace(_find_index(self.comments, comment), new)
-        was = {key: raw.get(key) for key in SAID if raw.get(key) != new.get(key)}
-        self.steps.append(Noted(comment, new, was=was or None, undoes=undoes))
+        self._comments.replace(at, new)
+        self.steps.append(note_change(comment, raw, new, size, undoes=undoes))
         self._touch(hangs_as_before=True)
 
     def change_marker(self, marker: str, values: JsonObject) -> None:

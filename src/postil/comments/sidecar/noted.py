@@ -11,10 +11,12 @@ from postil.comments.sidecar.json_edit import JsonObject
 SAID = ("text", "tag", "status", "resolvedBy", "resolvedAt", EDITED_BY)
 """What an edit or a decision changes, and what can be taken back; a key that is not there counts as null."""
 
-LONGEST = 512 * 1024
-"""Bytes of one of them. A comment that another program made larger is not noted, and a change of it not taken back."""
-MOST_STEPS = 200
-"""Comments of one write that are noted; an import writes thousands, and has its own file."""
+MOST_BYTES = 16 * 1024 * 1024
+"""Bytes of one write that are noted: as many as a sidecar may have."""
+LONGEST = 4 * 1024 * 1024
+"""Bytes of one note. What is longer is not noted: only another program makes such a comment."""
+LONG = 512 * 1024
+"""Bytes of a comment of which a change notes no more than what it changed."""
 
 
 class Noted(Struct, frozen=True, omit_defaults=True):
@@ -28,12 +30,38 @@ class Noted(Struct, frozen=True, omit_defaults=True):
     """Of a change, what it replaced: those of `SAID` that are other now."""
     undoes: bool = False
     """Whether the change takes back the last one before it."""
+    part: bool = False
+    """Whether `comment` holds only what a change of a long comment made other."""
+
+
+def note_change(comment: str, raw: JsonObject, new: JsonObject, size: int, *, undoes: bool) -> Noted:
+    """Returns the note of a change; `size` is how many bytes the comment had before."""
+    was = {key: raw.get(key) for key in SAID if raw.get(key) != new.get(key)} or None
+    if size < LONG:
+        return Noted(comment, new, was=was, undoes=undoes)
+    changed = {key: value for key, value in new.items() if key in ("id", "line") or raw.get(key) != value}
+    return Noted(comment, changed, was=was, undoes=undoes, part=True)
 
 
 class Steps(list[Noted]):
     """What was done to the comments of a large sidecar, as far as the log keeps it: no more is held until then."""
 
+    def __init__(self, steps: list[Noted]) -> None:
+        super().__init__(steps)
+        self.missed: list[str] = []
+        """The comments of which something is not noted: it is too long, or too much."""
+        self._left = MOST_BYTES
+
     def append(self, step: Noted) -> None:
         """Note one more."""
-        if len(self) < MOST_STEPS and len(msgspec.json.encode(step)) < LONGEST:
+        size = len(msgspec.json.encode(step))
+        if size <= min(LONGEST, self._left):
+            self._left -= size
             super().append(step)
+        else:
+            self.missed.append(step.id)
+
+    def clear(self) -> None:
+        """Forget all of them: they are in the log."""
+        self.missed, self._left = [], MOST_BYTES
+        super().clear()

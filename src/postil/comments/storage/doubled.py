@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from postil.comments.sidecar.dialects import trim_line
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.merge import merge_comment
+from postil.comments.storage.giants import read_to_change
 from postil.comments.storage.store import Store
 from postil.core.failure import Failure
 from postil.workspace.paths import RelativePath
@@ -48,7 +49,7 @@ def merge_into(home: Sidecar, others: Sequence[Sidecar], comment: str) -> None:
 def join_comment(store: Store, comment: str, paths: Sequence[str]) -> str:
     """Make one of a comment that several sidecars hold. Returns the file it is in; empty when nothing was done."""
     with store.locked():
-        sidecars = [store.read(RelativePath(path)) for path in paths]
+        sidecars = [read_to_change(store, RelativePath(path)) for path in paths]
         sidecars = [each for each in sidecars if each.comment(comment)]
         if len(sidecars) < 2 or not all(each.writable for each in sidecars):
             return ""

@@ -6,6 +6,7 @@ What another program or git made of the comment since is left alone.
 
 from __future__ import annotations
 
+import msgspec
 from msgspec import Struct
 
 from postil.comments.clock import now
@@ -31,7 +32,8 @@ class LastEdit(Struct, frozen=True):
 def find_last_edit(store: Store, comment: str) -> LastEdit | None:
     """Returns the last change of a comment's words or status that was not taken back; None where none is known."""
     made: list[LastEdit] = []
-    for each in list_believed(store):
+    name = msgspec.json.encode(comment)
+    for each in list_believed(store, lambda line: name in line):
         if each.id != comment or not each.was or each.comment is None or not each.was.keys() <= {*SAID}:
             continue
         if each.undoes:

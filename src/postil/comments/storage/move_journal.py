@@ -8,6 +8,7 @@ comment was, so that it can be taken back.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import cast
 
 import msgspec
@@ -22,13 +23,14 @@ from postil.comments.anchoring.marker import MOST_EVENTS, extend_history, make_m
 from postil.comments.anchoring.reader import CommentReader
 from postil.comments.clock import new_id, now
 from postil.comments.model import Comment, Event, Located, Marker, NewMarker, OtherFile, Place
-from postil.comments.operations.answers import Moved
+from postil.comments.operations.answers import Moved, describe_anchor
 from postil.comments.operations.validation import find_comment
 from postil.comments.sidecar.demanded import make_plain_marker
 from postil.comments.sidecar.document import OWN_KEY, LineTexts, Sidecar
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.source_tree import Source, tell_ignored
-from postil.comments.storage.store import Store
+from postil.comments.storage.giants import read_to_change
+from postil.comments.storage.store import SUFFIX, Store
 from postil.core import limits
 from postil.core.failure import Failure, NotFound
 from postil.workspace.files import atomic_write, read_file, remove_file
@@ -46,15 +48,14 @@ class Moves:
         """Tie a comment to these lines, in its file or another one."""
         path = self._tree.path(origin)
         source = self._tree.source_with_line(target, line, end)
-        is_first = not self._store.has(source.path)
         with self._store.locked():
-            here = self._store.read(path)
+            here = read_to_change(self._store, path)
             found = find_comment(here, comment)
             before = self._reader.place(here, found)
             self._take(here, found, source, Span(line, end), before)
         self._versions.keep(source)
         symbol = innermost(symbols(source.text, language_of(source.path)), line)
-        warning = "".join(tell_ignored(self._tree, [source.path] if is_first else []))
+        warning = "".join(tell_ignored(self._tree, [source.path] if source.path != path else []))
         anchor = symbol.label if symbol else f"line {line}"
         return Moved(found.id, path, before.line, source.path, line, anchor, warning=warning)
 
@@ -63,7 +64,7 @@ class Moves:
         place = each.place
         source = self._tree.source(RelativePath(place.path))
         with self._store.locked():
-            here = self._store.read(RelativePath(each.filePath))
+            here = read_to_change(self._store, RelativePath(each.filePath))
             found = here.comment(each.comment.id)
             if found is None:
                 return  # somebody was faster
@@ -75,7 +76,7 @@ class Moves:
     def carry(self, each: Located) -> None:
         """Take a comment whose code is gone to the file that its own became, tied to the code that it was tied to."""
         with self._store.locked():
-            here = self._store.read(RelativePath(each.filePath))
+            here = read_to_change(self._store, RelativePath(each.filePath))
             found = here.comment(each.comment.id)
             marker = here.marker_of(found) if found else None
             if found is None or marker is None:
@@ -87,25 +88,41 @@ class Moves:
             kept[OWN_KEY] = {**own, "history": history}
             move_raw(self._store, here, RelativePath(each.place.path), {**here.raw_comment(found.id)}, kept)
 
-    def move_all(self, origin: str, target: str) -> tuple[list[Moved], list[Located]]:
-        """Take every comment of a file whose code is in another one there, and answer those that stay."""
-        path = self._tree.path(origin)
-        source = self._tree.source(self._tree.path(target))
-        sizes = (len(each.text) for each in (source, self._tree.source_or_none(path)) if each)
-        if max(sizes) > limits.HERE or len(self._store.read(path).original or b"") > limits.COMMENTS_HERE:
+    def move_all(self, origin: str, target: str, shown: Sequence[Located]) -> tuple[list[Moved], list[Located]]:
+        """Take the comments that are `shown` in a file, may be in it, or are kept for it, to the one that has their code.
+
+        Returns what was moved, and those that stay.
+        """
+        path, source = self._tree.path(origin), self._tree.source(self._tree.path(target))
+        found = {each.comment.id: each for each in shown if _is_in(each, source.path)}
+        others = [each for each in shown if each.comment.id not in found and each.filePath != source.path]
+        for holder in dict.fromkeys(each.filePath for each in others):
+            wanted = {each.comment.id for each in others if each.filePath == holder}
+            there = self._look_in(RelativePath(holder), source)
+            found |= {
+                each.comment.id: each for each in there if each.comment.id in wanted and _is_in(each, source.path)
+            }
+        moved = [self._follow_all(each, found[each.comment.id], path) for each in shown if each.comment.id in found]
+        return moved, [each for each in shown if each.comment.id not in found]
+
+    def _follow_all(self, shown: Located, there: Located, path: str) -> Moved:
+        self.follow(there)
+        place, marker = there.place, shown.marker
+        before = marker.line if marker else shown.comment.line
+        options = {each.path: each.line for each in shown.place.candidates if each.path == path}
+        options |= {shown.place.path: shown.place.line}
+        left = (path, options[path]) if path in options else (shown.filePath, before)
+        anchor = describe_anchor(place.symbolPath, place.symbolKind, place.line)
+        return Moved(shown.comment.id, *left, place.path, place.line, anchor)
+
+    def _look_in(self, path: RelativePath, target: Source) -> list[Located]:
+        """Returns the comments that a file keeps as they are found if its code went to another one."""
+        sizes = (len(each.text) for each in (target, self._tree.source_or_none(path)) if each)
+        if max(sizes) > limits.HERE or self._tree.size(path + SUFFIX) > limits.COMMENTS_HERE:
             from postil.comments.git.past_worker import ask_past  # only for large files
 
-            there = ask_past(self._tree, "moved", path, (source.path,), list[Located])
-        else:
-            there = find_moved(self._reader, path, source.path)
-        found = [each for each in there if each.place.path == source.path != path and each.place.state != "orphaned"]
-        for each in found:
-            self.follow(each)
-        moved = [
-            Moved(each.comment.id, path, each.comment.line, source.path, each.place.line, each.place.reason)
-            for each in found
-        ]
-        return moved, [each for each in self._reader.file(path) if each.comment.id not in {m.commentId for m in moved}]
+            return ask_past(self._tree, "moved", path, (target.path,), list[Located])
+        return find_moved(self._reader, path, target.path)
 
     def _take(
         self,
@@ -145,11 +162,12 @@ class Moves:
             raise self._tree.not_found(target)
         marker = self._marker_then(last, self._tree.path(target), events[:-1])
         with self._store.locked():
-            here = self._store.read(RelativePath(each.filePath))
+            here = read_to_change(self._store, RelativePath(each.filePath))
             found = find_comment(here, each.comment.id)
             move(self._store, here, RelativePath(target), found.id, marker)
         words = ".".join(marker.astAnchor.symbolPath) if marker.astAnchor else f"line {last.line}"
-        return Moved(found.id, each.filePath, each.place.line, target, last.line, words)
+        warning = "".join(tell_ignored(self._tree, [target] if target != each.filePath else []))
+        return Moved(found.id, each.filePath, each.place.line, target, last.line, words, warning=warning)
 
     def _marker_then(self, event: Event, path: RelativePath, before: tuple[Event, ...]) -> NewMarker:
         """Returns the marker as it was: on the version of the source it knew, or by the texts it kept."""
@@ -161,6 +179,11 @@ class Moves:
         then = Source(path, text, event.blob)
         symbol = innermost(symbols(text, language_of(path)), event.line)
         return make_marker(then, symbol, event.line, event.end, name=new_id("gm_"), now=now(), history=before)
+
+
+def _is_in(each: Located, path: str) -> bool:
+    """Whether a comment's code is in a file, and its sidecar another's."""
+    return each.place.path == path != each.filePath and each.place.state != "orphaned"
 
 
 def find_moved(reader: CommentReader, path: str, target: str) -> list[Located]:
@@ -211,7 +234,7 @@ def move_raw(store: Store, source: Sidecar, target_path: RelativePath, moved: Js
         source.add(moved, marker)
         store.write(source)
         return
-    target = store.read(target_path)
+    target = read_to_change(store, target_path)
     target.add(moved, marker)
     store.refuse_unknown(source)
     _note(store, Journal(comment, source.path, target.path))

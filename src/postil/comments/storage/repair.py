@@ -20,6 +20,7 @@ from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.sidecar.merge import merge_sidecars
 from postil.comments.storage.doubled import find_home, join_comment
+from postil.comments.storage.giants import read_to_change
 from postil.comments.storage.store import SUFFIX, Store, sidecar_path
 from postil.core import call
 from postil.core.failure import Failure
@@ -87,7 +88,7 @@ def _separate(store: Store, comment: str, paths: Sequence[RelativePath], copies:
         home = join_comment(store, comment, paths)
         return f"joined in {home}" if home else ""
     with store.locked():
-        first, second = (store.read(path) for path in paths)
+        first, second = (read_to_change(store, path) for path in paths)
         # A sidecar says whose it is; a copy names what it was copied from.
         is_first = first.content.file != first.path and second.content.file == second.path
         copy = first if is_first or first.path in copies else second
@@ -106,7 +107,7 @@ def _separate(store: Store, comment: str, paths: Sequence[RelativePath], copies:
 
 def _complete(store: Store, path: RelativePath) -> str:
     with store.locked():
-        sidecar = store.read(path)
+        sidecar = read_to_change(store, path)
         store.finish(sidecar)
         atomic_write(store.tree.root, sidecar_path(path), sidecar.text())
     return "completed: what the extension demands was added"

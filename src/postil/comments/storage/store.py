@@ -23,6 +23,7 @@ from postil.comments.model import Addition
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import LineTexts, Sidecar, is_emptied
 from postil.comments.source_tree import SourceTree
+from postil.comments.storage.giants import refuse_giants
 from postil.comments.storage.group_commit import ClaimedAdd, PendingAdd, claim_pending
 from postil.comments.storage.last_written import MOST_KEPT, LastWritten, has_stayed, look_at_index
 from postil.comments.storage.write_log import WriteLog
@@ -191,7 +192,8 @@ class Store:
                 while left:
                     self._read_at = path, self._identity(path)
                     try:  # as in `read`, written out: the way of every new comment
-                        data = read_file(self.tree.root, name, LARGEST_SIDECAR)
+                        if len(data := read_file(self.tree.root, name, LARGEST_SIDECAR)) > limits.CHANGED_COMMENT:
+                            refuse_giants(path, data)
                         sidecar = self._last.take(path, data) or self.parse(path, data)
                     except SidecarDamaged:
                         sidecar = self.read(path)
@@ -316,9 +318,8 @@ class Store:
 
     def _note(self, sidecar: Sidecar) -> None:
         """Keep what was written, for the case that another program takes it out again."""
-        if sidecar.steps:
-            self.log.note(sidecar.path, now(), sidecar.steps)
-            sidecar.steps.clear()
+        self.log.note(sidecar.path, now(), sidecar.steps)
+        sidecar.steps.clear()
 
     def _replace(self, path: RelativePath, sidecar: Sidecar) -> bytes | None:
         """Replace a sidecar. Returns its text when the file is exactly that now.

@@ -7,21 +7,23 @@ comment that was added, changed or taken out; two files of a bounded size. It is
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from io import BufferedReader
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from postil.comments.sidecar.json_edit import JsonObject
-from postil.comments.sidecar.noted import LONGEST, MOST_STEPS, Noted
+from postil.comments.sidecar.noted import LONGEST, MOST_BYTES, Noted, Steps
 from postil.core.failure import Failure
 from postil.workspace.clones.sharing import make_own_file
-from postil.workspace.disk import read_regular
-from postil.workspace.files import atomic_write
-from postil.workspace.paths import RelativePath
+from postil.workspace.disk import open_regular
 
-LARGEST = 4 * 1024 * 1024
+LARGEST = MOST_BYTES
+"""Bytes of one file after which the next is begun."""
+PIECE = 1024 * 1024
+MOST_UNKNOWN = 1000
 
 
 class Written(Struct, frozen=True, omit_defaults=True):
@@ -34,10 +36,38 @@ class Written(Struct, frozen=True, omit_defaults=True):
     marker: JsonObject | None = None
     was: JsonObject | None = None
     undoes: bool = False
+    part: bool = False
+    """Whether `comment` holds only what changed."""
+
+
+class Row(Struct, frozen=True):
+    """A line of the log: what it is about, and where it is."""
+
+    at: str
+    path: str
+    id: str
+    has_comment: bool
+    has_marker: bool
+    part: bool
+    place: int
+
+
+class _Head(Struct, frozen=True):
+    at: str
+    path: str
+    id: str
+    comment: Raw = Raw(b"")
+    marker: Raw = Raw(b"")
+    part: bool = False
 
 
 _CAREFUL = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_NOTHING = (b"", b"null")
+_FAULTS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_SECOND = 1 << 40
+"""What is added to a place in the second file."""
 _decode = msgspec.json.Decoder(Written).decode
+_decode_head = msgspec.json.Decoder(_Head).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -46,48 +76,119 @@ class WriteLog:
 
     def __init__(self, path: str) -> None:
         self._path = path
+        self._unknown: set[str] = set()
 
     def note(self, path: str, at: str, steps: Sequence[Noted]) -> None:
         """Keep what was done to some comments of a file."""
+        if self._unknown:
+            self._unknown.difference_update(each.id for each in steps)
+        if isinstance(steps, Steps):
+            self._miss(steps.missed)
         head = _encode({"at": at, "path": path})[:-1] + b","
-        rows = [head + _encode(each)[1:] for each in steps[:MOST_STEPS]]
-        rows = [row + b"\n" for row in rows if len(row) < LONGEST]
-        while len(data := b"".join(rows)) > LARGEST:
-            rows = rows[: len(rows) // 2]  # more could not be read again
-        with suppress(OSError, Failure):  # it helps where it can: the comment itself is safe
+        left = LARGEST
+        held: list[bytes] = []
+        names: list[str] = []  # those of the held rows
+        size = 0
+        for each in steps:
+            row = head + _encode(each)[1:] + b"\n"
+            if len(row) > min(LONGEST, left):
+                self._miss([each.id])
+                continue
+            held.append(row)
+            names.append(each.id)
+            left -= len(row)
+            size += len(row)
+            if size > PIECE:
+                self._append(b"".join(held), names)
+                held, names, size = [], [], 0
+        if held:
+            self._append(b"".join(held), names)
+
+    def _append(self, data: bytes, names: Sequence[str]) -> None:
+        """Write some rows. Where that fails it is remembered: the comments themselves are safe."""
+        try:
             try:
                 file = os.open(self._path, os.O_RDWR | os.O_APPEND | _CAREFUL)
             except FileNotFoundError:
                 make_own_file(self._path)
                 file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _CAREFUL, 0o600)
             try:
-                os.write(file, data)
+                if os.write(file, data) < len(data):
+                    self._miss(names)
                 large = os.fstat(file).st_size > LARGEST
             finally:
                 os.close(file)
             if large:
-                self._begin_anew()
+                os.rename(self._path, f"{self._path}.old")
+        except (OSError, Failure):
+            self._miss(names)
 
-    def _begin_anew(self) -> None:
-        data = read_regular(self._path, 2 * LARGEST)
-        if data is not None:
-            folder, name = os.path.split(self._path)
-            atomic_write(folder, RelativePath(f"{name}.old"), data)
-            os.truncate(self._path, 0)
+    def _miss(self, names: Sequence[str]) -> None:
+        if len(self._unknown) > MOST_UNKNOWN:
+            self._unknown.clear()
+        self._unknown.update(names)
 
-    def knows(self, comment: str) -> bool:
-        """Returns whether it holds what a comment said."""
-        wanted = b'"id":%s,"comment":{' % _encode(comment)
-        return any(wanted in (read_regular(name, 2 * LARGEST) or b"") for name in self._names)
+    def has_missed(self, comment: str) -> bool:
+        """Returns, once, whether the log could not keep what this process wrote last of a comment."""
+        if comment not in self._unknown:
+            return False
+        self._unknown.discard(comment)
+        return True
 
-    @property
-    def _names(self) -> tuple[str, str]:
-        return f"{self._path}.old", self._path
+    @contextmanager
+    def open(self) -> Generator[LogReader]:
+        """Yields the log as it is now, for reading; what is written meanwhile is not in it."""
+        with ExitStack() as stack:
+            files: list[BufferedReader | None] = []
+            for name in (f"{self._path}.old", self._path):
+                file = None
+                with suppress(OSError):
+                    file = stack.enter_context(open_regular(name, follow=False))
+                files.append(file)
+            yield LogReader(files)
 
-    def list_written(self) -> Iterator[Written]:
-        """Yields what was written, oldest first. A line that a dying process left half is passed over."""
-        for name in self._names:
-            for row in (read_regular(name, 2 * LARGEST) or b"").split(b"\n"):
-                with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                    if 0 < len(row) < LONGEST:
-                        yield _decode(row)
+
+class LogReader:
+    """The two files of a log, the older one first. A line that a dying process left half is passed over."""
+
+    def __init__(self, files: Sequence[BufferedReader | None]) -> None:
+        self._files = files
+
+    def rows(self) -> Iterator[Row]:
+        """Yields what each line is about, oldest first."""
+        for place, line in self.lines():
+            with suppress(*_FAULTS):
+                head = _decode_head(line)
+                has_comment, has_marker = (bytes(each) not in _NOTHING for each in (head.comment, head.marker))
+                yield Row(head.at, head.path, head.id, has_comment, has_marker, head.part, place)
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yields every line, and where it is."""
+        for file, base in zip(self._files, (0, _SECOND), strict=True):
+            if file is None:
+                continue
+            at = file.seek(0)
+            is_whole = True
+            while at < 2 * LARGEST and (line := file.readline(LONGEST + 1)):
+                ends = line.endswith(b"\n")
+                if is_whole and ends and len(line) > 1:
+                    yield base + at, line
+                    file.seek(at + len(line))  # another may be read meanwhile
+                is_whole = ends
+                at += len(line)
+
+    def read(self, place: int) -> Written | None:
+        """Returns what a line says."""
+        file = self._files[place // _SECOND]
+        if file is None:
+            return None
+        file.seek(place % _SECOND)
+        return decode_line(file.readline(LONGEST + 1))
+
+
+def decode_line(line: bytes) -> Written | None:
+    """Returns what a line says; None for one that is nothing."""
+    try:
+        return _decode(line)
+    except _FAULTS:
+        return None

@@ -1,0 +1,50 @@
+"""Comments that another program made larger than can be changed here: the file that holds one is only read.
+
+To change a comment is to hold it several times, as bytes and as characters. Ours never grow so large (`limits.THREAD`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from postil.comments.failures import CommentTooLarge
+from postil.comments.sidecar.dialects import Unreadable, read_outline
+from postil.core import limits
+
+if TYPE_CHECKING:
+    from postil.comments.sidecar.document import Sidecar
+    from postil.comments.storage.store import Store
+    from postil.workspace.paths import RelativePath
+
+
+class _Named(msgspec.Struct, frozen=True):
+    id: object = None
+
+
+def read_to_change(store: Store, path: RelativePath) -> Sidecar:
+    """Returns a sidecar that is to be changed. Raises CommentTooLarge before a giant comment is understood."""
+    refuse_giants(path, store.read_bytes(path))
+    return store.read(path)
+
+
+def refuse_giants(path: str, data: bytes | None) -> None:
+    """Raises CommentTooLarge where a file holds a comment that is too large to be changed here."""
+    if data is None or len(data) <= limits.CHANGED_COMMENT:
+        return
+    try:
+        comments = read_outline(data).comments or ()
+    except Unreadable:
+        return  # whoever reads it says so
+    for each in comments:
+        size = len(memoryview(each))
+        if size > limits.CHANGED_COMMENT:
+            raise CommentTooLarge(path, _read_id(each), size, limits.CHANGED_COMMENT)
+
+
+def _read_id(piece: msgspec.Raw) -> str:
+    try:
+        return str(msgspec.json.decode(piece, type=_Named).id)[:100]
+    except msgspec.DecodeError:
+        return "without an id"

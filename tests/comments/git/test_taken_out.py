@@ -1,0 +1,181 @@
+"""A sidecar that another program deleted is told of and comes back; one that git took out is not told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from postil.workspace.paths import RelativePath
+from tests.comments.workspaces import Comments, commit, plain_workspace, sidecar, workspace, write
+from tests.workspace.repositories import git
+
+CODE = "".join(f"value_{number} = {number}\n" for number in range(9))
+
+
+def _begin(root: Path) -> tuple[Comments, list[str]]:
+    comments = workspace(root, **{"a.py": CODE, "b.py": CODE})
+    return comments, [comments.add("a.py", line, f"number {line}", "NOTE").commentId for line in (2, 5)]
+
+
+def _erased(comments: Comments) -> list[str]:
+    return [each.id for each in comments.maintenance.check_files().erased]
+
+
+def test_a_deleted_sidecar_that_no_commit_has_is_told_and_comes_back(tmp_path: Path) -> None:
+    """It was told of only when there was a sidecar again."""
+    comments, made = _begin(tmp_path)
+    comments.reply(made[0], "with an answer")
+    whole = json.loads(sidecar(tmp_path, "a.py"))
+    (tmp_path / "a.py.comments").unlink()
+    checked = comments.maintenance.check_files()
+    assert [each.id for each in checked.erased] == made
+    assert checked.exit_status == 7
+    assert comments.maintenance.doctor_erased().status == "warning"
+    assert comments.contract.glance() == "no comments. 2 that were written here are gone (comments_check)"
+    assert [each.id for each in comments.maintenance.restore(made[1]).comments] == made
+    assert json.loads(sidecar(tmp_path, "a.py"))["comments"] == whole["comments"]
+    assert _erased(comments) == []
+    assert comments.contract.glance() == "2 open"
+
+
+def test_without_git_a_deleted_sidecar_is_told_and_comes_back(tmp_path: Path) -> None:
+    comments = plain_workspace(tmp_path, **{"a.py": CODE})
+    made = comments.add("a.py", 2, "here", "NOTE").commentId
+    (tmp_path / "a.py.comments").unlink()
+    assert _erased(comments) == [made]
+    assert comments.maintenance.restore(all=True).comments[0].id == made
+    assert comments.listed().total == 1
+
+
+def test_a_deleted_sidecar_comes_back_as_committed_with_what_was_written_since(tmp_path: Path) -> None:
+    """What others wrote is in no log of ours: without the last commit, restoring ours would leave theirs out."""
+    comments, made = _begin(tmp_path)
+    dropped = comments.add("a.py", 7, "deleted later", "NOTE").commentId
+    moved = comments.add("a.py", 8, "moved later", "NOTE").commentId
+    held = sidecar(tmp_path, "a.py").replace(b'"comments": [', b'"other": "key",\n  "comments": [')
+    write(tmp_path, "a.py.comments", held.replace(made[0].encode(), b"c_1111111111111111111"))
+    commit(tmp_path, "with a comment of somebody else")
+    comments.edit("a.py", made[1], "edited since")
+    comments.delete("a.py", dropped)
+    comments.move("a.py", "b.py", moved, 3)
+    new = comments.add("a.py", 9, "added since", "NOTE").commentId
+    (tmp_path / "a.py.comments").unlink()
+    told = set(_erased(comments))
+    assert {made[1], new} <= told
+    assert not {dropped, moved} & told
+    comments.maintenance.restore(new)
+    back = json.loads(sidecar(tmp_path, "a.py"))
+    said = {each["id"]: each["text"] for each in back["comments"]}
+    assert back["other"] == "key"
+    assert said["c_1111111111111111111"] == "number 2"
+    assert said[made[1]] == "edited since"
+    assert said[new] == "added since"
+    assert not {dropped, moved} & said.keys()
+
+
+def test_a_deleted_sidecar_of_others_is_told_with_how_git_brings_it_back(tmp_path: Path) -> None:
+    comments, _ = _begin(tmp_path)
+    commit(tmp_path, "theirs")
+    for each in Path(comments.tree.folder).glob("comments-*.log"):
+        each.unlink()
+    (tmp_path / "a.py.comments").unlink()
+    checked = comments.maintenance.check_files()
+    assert checked.exit_status == 7
+    assert checked.for_model() == (
+        "a.py.comments: it is gone, and git has it: `git restore -- a.py.comments` brings back what was committed"
+    )
+
+
+def _switch(root: Path) -> None:
+    git(root, "checkout", "-q", "-b", "side")
+    commit(root, "on the other branch alone")
+    git(root, "checkout", "-q", "-")
+
+
+def _switch_and_forget(root: Path) -> None:
+    _switch(root)
+    git(root, "branch", "-q", "-D", "side")
+
+
+def _commit_deletion(root: Path) -> None:
+    commit(root, "with comments")
+    git(root, "rm", "-q", "a.py.comments")
+    commit(root, "without")
+
+
+def _stage_deletion(root: Path) -> None:
+    commit(root, "with comments")
+    git(root, "rm", "-q", "a.py.comments")
+
+
+def _reset(root: Path) -> None:
+    commit(root, "with comments")
+    git(root, "reset", "-q", "--hard", "HEAD~1")
+
+
+def _stash(root: Path) -> None:
+    git(root, "stash", "push", "-q", "--include-untracked")
+
+
+def _leave_out(root: Path) -> None:
+    commit(root, "with comments")
+    git(root, "sparse-checkout", "set", "--no-cone", "*", "!*.comments")
+
+
+def _rename(root: Path) -> None:
+    commit(root, "with comments")
+    git(root, "mv", "a.py", "c.py")
+    git(root, "mv", "a.py.comments", "c.py.comments")
+    write(root, "a.py", CODE)
+
+
+def _merge_deletion(root: Path) -> None:
+    commit(root, "with comments")
+    git(root, "checkout", "-q", "-b", "side")
+    git(root, "rm", "-q", "a.py.comments")
+    commit(root, "without")
+    git(root, "checkout", "-q", "-")
+    git(root, "merge", "-q", "side")
+
+
+def _delete_both(root: Path) -> None:
+    (root / "a.py").unlink()
+    (root / "a.py.comments").unlink()
+
+
+@pytest.mark.parametrize(
+    "take_out",
+    [
+        _switch,
+        _switch_and_forget,
+        _commit_deletion,
+        _stage_deletion,
+        _reset,
+        _stash,
+        _leave_out,
+        _rename,
+        _merge_deletion,
+        _delete_both,
+    ],
+)
+def test_what_git_took_out_or_was_deleted_with_its_source_is_not_told(
+    tmp_path: Path, take_out: Callable[[Path], None]
+) -> None:
+    comments, _ = _begin(tmp_path)
+    take_out(tmp_path)
+    assert not comments.store.has(RelativePath("a.py"))
+    checked = comments.maintenance.check_files()
+    assert (checked.erased, checked.faults) == ((), ())
+    assert "gone" not in comments.contract.glance()
+
+
+def test_what_a_stash_holds_is_not_told_while_the_file_is_edited(tmp_path: Path) -> None:
+    comments, _ = _begin(tmp_path)
+    commit(tmp_path, "first")
+    comments.add("a.py", 7, "in the stash", "NOTE")
+    git(tmp_path, "stash", "push", "-q")
+    comments.add("a.py", 8, "after it", "NOTE")
+    assert _erased(comments) == []

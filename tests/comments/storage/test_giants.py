@@ -1,0 +1,56 @@
+"""Comments that another program made larger than can be changed here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from postil.comments.failures import CommentTooLarge, ThreadFull
+from postil.comments.storage.giants import refuse_giants
+from postil.core import limits
+from tests.comments.workspaces import Comments, root_of, workspace
+
+
+@pytest.fixture
+def comments(tmp_path: Path) -> Comments:
+    return workspace(tmp_path, **{"a.py": "one = 1\ntwo = 2\n", "b.py": "one = 1\n"})
+
+
+def lengthen(comments: Comments, comment: str, text: str) -> bytes:
+    """Give a comment a text as another program would. Returns the file."""
+    kept = root_of(comments) / "a.py.comments"
+    held = json.loads(kept.read_text())
+    for each in held["comments"]:
+        if each["id"] == comment:
+            each["text"] = text
+    kept.write_text(json.dumps(held))
+    return kept.read_bytes()
+
+
+def test_a_file_that_holds_a_giant_is_left_as_it_is_and_says_which_comment_it_is(comments: Comments) -> None:
+    small, giant = (comments.add("a.py", line, "x", "NOTE").commentId for line in (1, 2))
+    before = lengthen(comments, giant, "x" * limits.CHANGED_COMMENT)
+    with pytest.raises(CommentTooLarge, match=giant):
+        comments.add("a.py", 1, "y", "NOTE")
+    with pytest.raises(CommentTooLarge, match=giant):
+        comments.resolve(small)
+    with pytest.raises(CommentTooLarge, match=giant):
+        comments.move("a.py", "b.py", small, 1)
+    assert (root_of(comments) / "a.py.comments").read_bytes() == before
+    assert comments.show(small).comment.text == "x"
+
+
+def test_a_thread_takes_no_reply_long_before_it_could_not_be_changed_any_more(comments: Comments) -> None:
+    comment = comments.add("a.py", 1, "x", "NOTE").commentId
+    lengthen(comments, comment, "x" * limits.THREAD)
+    with pytest.raises(ThreadFull, match=comment):
+        comments.reply(comment, "more")
+    comments.resolve(comment)
+    assert comments.show(comment).comment.status == "resolved"
+
+
+def test_a_file_that_is_no_sidecar_is_left_to_who_reads_it() -> None:
+    refuse_giants("a.py", b"[" * (limits.CHANGED_COMMENT + 1))
+    refuse_giants("a.py", None)
