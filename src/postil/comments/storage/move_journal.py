@@ -89,7 +89,7 @@ class Moves:
             move_raw(self._store, here, RelativePath(each.place.path), {**here.raw_comment(found.id)}, kept)
 
     def move_all(self, origin: str, target: str, shown: Sequence[Located]) -> tuple[list[Moved], list[Located]]:
-        """Take the comments that are `shown` in a file, may be in it, or are kept for it, to the one that has their code.
+        """Take the comments that are `shown` in a file, or may be in it, to another one that has their code.
 
         Returns what was moved, and those that stay.
         """
