@@ -162,7 +162,7 @@ def read_gone(store: Store, find_held: FindHeld) -> Generator[Gone]:
 def count_vanished(store: Store, there: Collection[str], find_held: FindHeld) -> str:
     """Returns how many comments are gone with their sidecars, which are not `there`; empty if none, quickly."""
     with store.log.open() as log:
-        gone = {row.path for row in log.rows()}.difference(there)
+        gone = log.paths().difference(there)
         if not gone:
             return ""
         try:

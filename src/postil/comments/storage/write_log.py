@@ -162,6 +162,15 @@ class LogReader:
                 has_comment, has_marker = (bytes(each) not in _NOTHING for each in (head.comment, head.marker))
                 yield Row(head.at, head.path, head.id, has_comment, has_marker, head.part, place)
 
+    def paths(self) -> set[str]:
+        """Returns the files that are named, by the heads of the lines as we write them: quicker than `rows`."""
+        heads = {line[: line.find(b',"id":')].partition(b',"path":')[2] for _, line in self.lines()}
+        found: set[str] = set()
+        for head in heads:
+            with suppress(*_FAULTS):
+                found.add(msgspec.json.decode(head, type=str))
+        return found
+
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yields every line, and where it is."""
         for file, base in zip(self._files, (0, _SECOND), strict=True):
