@@ -51,3 +51,58 @@ def test_braces_on_rows_of_their_own_do_not_wait_for_each_other() -> None:
     spans = [Span(line) for line in range(1, 120)]
     for path in ("a.c", "a.unknown"):
         assert len(relocate_all(Source(nested, path), Source(changed, path), spans)) == len(spans)
+
+
+TOTAL = """int total(int a, int b) {
+    int sum = 0;
+    if (a > 0) {
+        sum = sum + price(a);
+        note(sum);
+    }
+    int rows[] = {
+        sum, b,
+    };
+    while (b > 0) {
+        b = less(b);
+        sum += b;
+    }
+
+    return sum;
+}
+"""
+COPY = TOTAL.replace("total", "grand")
+EDITED = TOTAL.replace("price(a)", "cost(a)").replace("(a > 0)", "(a >= 0)")
+REWRITTEN = EDITED.replace("while (b > 0)", "for (; b > 1;)").replace("int rows[] =", "static long all[] =")
+AFTER = "\nint next(void) {\n    return 1;\n}\n"
+
+
+@pytest.mark.parametrize("edited", [EDITED, REWRITTEN])
+@pytest.mark.parametrize("above", [True, False])
+def test_brackets_of_a_function_that_was_copied_stay_with_what_they_close(edited: str, above: bool) -> None:
+    """The copy is liker than the original, which was edited: a bracket is never taken to it in silence."""
+    new, shift = (f"{COPY}\n{edited}", COPY.count("\n") + 1) if above else (f"{edited}\n{COPY}", 0)
+    rows = TOTAL.split("\n")
+    lines = [line for line, row in enumerate(rows, 1) if row.strip() in ("}", "};", "")][:-1]
+    spans = [Span(line) for line in lines]
+    found = relocate_all(Source(TOTAL + AFTER, "a.c"), Source(new + AFTER, "a.c"), spans)
+    places = {line: each.span.start - shift for line, each in zip(lines, found, strict=True) if each.span}
+    taken = {line: places[line] for line, each in zip(lines, found, strict=True) if each.state != "review"}
+    assert taken == {line: line for line in taken}
+    assert {9, 16} <= set(taken)  # of the function, and the only one of its kind
+
+
+@pytest.mark.parametrize("above", [True, False])
+def test_a_span_of_a_whole_function_that_was_copied_ends_with_it(above: bool) -> None:
+    new, shift = (f"{COPY}\n{EDITED}", COPY.count("\n") + 1) if above else (f"{EDITED}\n{COPY}", 0)
+    found = relocate(TOTAL + AFTER, new + AFTER, Span(1, 16), "a.c")
+    assert found.span == Span(1 + shift, 16 + shift)
+
+
+def test_the_bracket_of_a_class_that_was_copied_stays_with_the_class() -> None:
+    old = "class Total {\n  int first = 1;\n  int second = 2;\n\n  int sum() {\n    return first + second;\n  }\n}\n"
+    copy = old.replace("Total", "Grand")
+    edited = old.replace("first + second", "first * second + 1")
+    found = relocate(f"{old}{AFTER}", f"{edited}\n{copy}{AFTER}", Span(8), "A.java")
+    assert found.span == Span(8, 8)
+    found = relocate(f"{old}{AFTER}", f"{copy}\n{edited}{AFTER}", Span(8), "A.java")
+    assert found.span == Span(17, 17)

@@ -97,3 +97,19 @@ def test_a_row_alike_is_found_in_the_function_of_the_same_name() -> None:
     assert known.find_in_function(1, 1) == (0.0, -1)
     gone = Counterparts(Page(Source(old, "a.py")), Page(Source(copy + "last = 1\n", "a.py")))
     assert gone.find_in_function(1, 1) == (0.0, -1)
+
+
+def test_of_equal_rows_in_a_function_it_is_the_same_in_order_or_a_person_is_asked() -> None:
+    old = (
+        "def total(a):\n    if a:\n        return None\n    log(a)\n    if not a:\n        return None\n    return a\n"
+    )
+    copy = old.replace("total", "grand")
+    edited = old.replace("log(a)", "log(a, 1)")
+    known = Counterparts(Page(Source(old, "a.py")), Page(Source(copy + edited, "a.py")))
+    assert known.find_in_function(2, 2) == (1.0, 9)
+    assert known.find_in_function(5, 5) == (1.0, 12)
+    more = edited.replace("    return a\n", "    return None\n")
+    doubted = Counterparts(Page(Source(old, "a.py")), Page(Source(copy + more, "a.py")))
+    likeness, at = doubted.find_in_function(2, 2)
+    assert at == 9
+    assert 0.6 < likeness < 0.8

@@ -4,23 +4,16 @@ Four witnesses are asked: the alignment of lines, the row that a bracket closes,
 below. Each names a place; a place is as likely as the witnesses for it make it together.
 """
 
-import re
 from collections.abc import Callable
 
 from postil.anchor.model import MOST_CANDIDATES, Ranked
+from postil.anchor.page import is_bare
 from postil.anchor.side_by_side.alignment import Alignment
 
-_BARE = re.compile(r"[\])};,{]*")
-_ROWS = 3  # bare rows that may stand between a row and what it belongs to
 _FAR = 40  # rows around the expected one where the same bracket may be, when nobody knows better
 # What each witness is worth when it is sure of its own row: none is enough alone, two that agree are.
 _ALIGNED, _OPENER, _NEIGHBOUR, _GUESS = 0.65, 0.7, 0.7, 0.1
 _OTHER_KEY = 0.85  # `}` for `});`: likely the same bracket, with other things at its end
-
-
-def is_bare(key: str) -> bool:
-    """Returns whether a row holds only what belongs to another: brackets, or nothing."""
-    return _BARE.fullmatch(key) is not None
 
 
 class BareRows:
@@ -46,9 +39,9 @@ class BareRows:
         if self._aligned.forward[row] >= 0:
             witness(self._aligned.forward[row], _ALIGNED)
         if key:
-            opener = self._find_opener(row)
+            opener = self.old.opener(row)
             for chance, at in self._ranked(opener)[:2] if opener >= 0 else ():
-                witness(self._find_closing(at, key[:1]), chance * _OPENER)
+                witness(self.new.closing(at, key[:1]), chance * _OPENER)
         for step in (-1, 1):
             near = self._find_telling(row, step)
             for chance, at in self._ranked(near)[:2] if near >= 0 else ():
@@ -60,28 +53,10 @@ class BareRows:
                 witness(at, _GUESS)
         return _weigh(doubts)
 
-    def _find_opener(self, row: int) -> int:
-        """Returns the row that a bracket closes: the one before it under the same row. A lone brace is skipped."""
-        above = self.old.before(row)
-        for _ in range(_ROWS):
-            if above >= 0 and is_bare(self.old.keys[above]):
-                above = self.old.before(above)
-        return above if above >= 0 and not is_bare(self.old.keys[above]) else -1
-
-    def _find_closing(self, at: int, mark: str) -> int:
-        for _ in range(_ROWS):
-            at = self.new.after(at)
-            if at < 0 or self.new.keys[at][:1] == mark:
-                break
-        return at
-
     def _find_telling(self, row: int, step: int) -> int:
         """Returns the nearest row that is not bare, above or below; -1 if none is near, or it depends on this one."""
-        for at in range(row + step, row + step * (_ROWS + 1), step):
-            if 0 <= at < len(self.old) and not is_bare(self.old.keys[at]):
-                asked = row in self.old.ancestors(at) or self.old.frames[at] == row
-                return -1 if asked else at
-        return -1
+        at = self.old.telling(row, step)
+        return -1 if at >= 0 and (row in self.old.ancestors(at) or self.old.frames[at] == row) else at
 
 
 def _weigh(doubts: dict[int, float]) -> Ranked:

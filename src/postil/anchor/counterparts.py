@@ -5,7 +5,7 @@ from functools import cached_property
 from rapidfuzz.distance import Indel
 
 from postil.anchor.model import Ranked
-from postil.anchor.page import Page
+from postil.anchor.page import Page, is_bare
 from postil.anchor.side_by_side.alignment import Alignment, Drift, align, trace_range
 from postil.anchor.side_by_side.rewrap import Rewrap
 
@@ -14,6 +14,8 @@ _SHIFTED = 2  # rows by which neighbours may have come nearer or gone farther
 _MOST_PLACES = 40
 _LIKELY = 0.5
 _KEPT, _FEWEST = 5, 2  # of the rows that a function held a fifth, and two at least
+_DOUBTFUL = 0.7  # how alike a row is at most that is one of several in its function: a person is asked
+_LONE = 0.8  # how alike a bracket is taken to be that is the only one of its kind in its function
 _COMMON = 4  # rows of one kind: they tell nothing of where they are
 
 
@@ -89,11 +91,45 @@ class Counterparts:
             return nothing
         if (at := self.find_namesake(row)) not in (-1, place):  # of a function or a type it is the first row
             return Indel.normalized_similarity(self.old.keys[row], self.new.keys[at]), at
-        if (home := self._find_home(row, place)) < 0:
-            return nothing
+        home = self._find_home(row, place)
+        if is_bare(self.old.keys[row]):
+            found = self._find_bare(row, home)
+            return found if found[1] != place else nothing
+        return self._find_alike(row, home) if home >= 0 else nothing
+
+    def _find_alike(self, row: int, home: int) -> tuple[float, int]:
+        """Returns the row most like an old one in its function, and how alike; of equal ones the same in order."""
         key, keys, backward = self.old.keys[row], self.new.keys, self.aligned.backward
         free = [at for at in range(home, self.new.frame_end(home) + 1) if keys[at] and backward[at] in (-1, row)]
-        return max(((Indel.normalized_similarity(key, keys[at]), at) for at in free), default=nothing)
+        alike = ((Indel.normalized_similarity(key, keys[at]), at) for at in free)
+        likeness, best = max(alike, default=(0.0, -1))
+        same = [at for at in free if keys[at] == keys[best]]
+        if len(same) < 2:
+            return likeness, best
+        head = self.old.frames[row]
+        before = [at for at in range(head, self.old.frame_end(head) + 1) if self.old.keys[at] == key]
+        if len(before) == len(same):
+            return likeness, same[before.index(row)]
+        return min(likeness, _DOUBTFUL), min(same, key=lambda at: abs((at - home) - (row - head)))
+
+    def _find_bare(self, row: int, home: int) -> tuple[float, int]:
+        """Returns the bracket that closes what an old one closed, or the blank row below the row that it was below."""
+        key, head = self.old.keys[row], self.old.frames[row]
+        near = self.old.opener(row) if key else self.old.telling(row, -1)
+        likeness, at = 1.0, self.find_namesake(near) if near >= 0 else -1
+        if at < 0 and near >= 0 and home >= 0 and self.old.frames[near] == head:
+            likeness, at = self._find_alike(near, home)
+        if at >= 0:
+            at = self.new.closing(at, key[:1]) if key else at + row - near
+        if 0 <= at < len(self.new) and self.new.keys[at] == key and likeness >= _LIKELY:
+            return likeness, at
+        if home < 0 or not key:
+            return 0.0, -1
+        before = [at for at in range(head, self.old.frame_end(head) + 1) if self.old.keys[at] == key]
+        same = [at for at in range(home, self.new.frame_end(home) + 1) if self.new.keys[at] == key]
+        if len(before) != len(same):
+            return 0.0, -1
+        return _LONE if len(same) == 1 else _DOUBTFUL, same[before.index(row)]
 
     def leaves_function(self, row: int, place: int, settled: bool) -> bool:
         """Returns whether a row would leave its function, which is still there, without good reason.
@@ -105,7 +141,7 @@ class Counterparts:
         if home < 0:
             return False
         key = self.old.keys[row]
-        many = max(len(self.old.places[key]), len(self.new.places.get(key, ()))) >= _COMMON
+        many = not is_bare(key) and max(len(self.old.places[key]), len(self.new.places.get(key, ()))) >= _COMMON
         return (many and not settled) or (self.aligned.may_be_copy(row, place) and self._is_kept(row, home))
 
     def _is_kept(self, row: int, home: int) -> bool:

@@ -25,6 +25,8 @@ _LONGEST_COMMENT = 200
 LONGEST_KEY = 400
 # Of the code of a span so much is handed back, in characters and rows: thousands of spans may be asked for.
 LONGEST_TEXT, MOST_ROWS = 4_000, 400
+_BARE = re.compile(r"[\])};,{]*")
+_BARE_ROWS = 3  # bare rows that may stand between a row and what it belongs to
 _REMARKS = ("//", "/*", "*", "#", "--", "<!--", ";", "%", '"""')
 
 
@@ -125,6 +127,28 @@ class Page:
         siblings = self.children.get(self.parents[row], [])
         place = bisect_right(siblings, row)
         return siblings[place] if place < len(siblings) else -1
+
+    def opener(self, row: int) -> int:
+        """The row that a bracket closes: the one before it under the same row, lone braces skipped; or -1."""
+        above = self.before(row)
+        for _ in range(_BARE_ROWS):
+            if above >= 0 and is_bare(self.keys[above]):
+                above = self.before(above)
+        return above if above >= 0 and not is_bare(self.keys[above]) else -1
+
+    def closing(self, row: int, mark: str) -> int:
+        """The row after this one, under the same row, that begins with a bracket; or -1 where none is near."""
+        at = row
+        for _ in range(_BARE_ROWS):
+            at = self.after(at)
+            if at < 0 or self.keys[at][:1] == mark:
+                break
+        return at
+
+    def telling(self, row: int, step: int) -> int:
+        """The nearest row above (step -1) or below that is not bare; -1 if none is near."""
+        near = range(row + step, row + step * (_BARE_ROWS + 1), step)
+        return next((at for at in near if 0 <= at < len(self.rows) and not is_bare(self.keys[at])), -1)
 
     def ancestors(self, row: int) -> list[int]:
         """The rows this one is under, the outermost first."""
@@ -275,6 +299,11 @@ def _count_open(text: str) -> int:
 def is_remark(key: str) -> bool:
     """Whether a row is a comment, as far as its beginning tells."""
     return key.startswith(_REMARKS)
+
+
+def is_bare(key: str) -> bool:
+    """Whether a row holds only what belongs to another: brackets, or nothing."""
+    return _BARE.fullmatch(key) is not None
 
 
 def _find_opening(tokens: list[str]) -> str:

@@ -67,7 +67,9 @@ def find_settled(lines: Alignment, span: Span, shift: int = 0) -> Relocation | N
     start, end = span.start - 1, min(span.last, len(old)) - 1
     at = lines.find_settled(start) if 0 <= start < len(old) else -1
     last = at if end == start or at < 0 else lines.find_settled(end)
-    if at < 0 or last < 0 or (not shift and lines.may_be_copy(start, at)):
+    if at < 0 or last < 0:
+        return None
+    if not shift and (lines.may_be_copy(start, at) or (end > start and lines.may_be_copy(end, last))):
         return None
     if last < at:
         last = min(at + end - start, len(new) - 1)

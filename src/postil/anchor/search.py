@@ -5,7 +5,7 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
-from postil.anchor.bare import BareRows, is_bare
+from postil.anchor.bare import BareRows
 from postil.anchor.candidates import Candidates
 from postil.anchor.counterparts import Counterparts
 from postil.anchor.evidence import Evidence
@@ -13,7 +13,7 @@ from postil.anchor.judge import BESIDE, GONE, SECOND_AND_BESIDE, SURE, foresee, 
 from postil.anchor.judge import rank as rank_measures
 from postil.anchor.model import MOST_CANDIDATES, SETTLED, Candidate, Ranked, Relocation, Span, State
 from postil.anchor.other_files import OtherFiles
-from postil.anchor.page import Page
+from postil.anchor.page import Page, is_bare
 from postil.anchor.renames import Renames
 
 # A place less sure than this is looked at again: from it back to the old text, and where the rows beside it went.
@@ -295,6 +295,9 @@ class Search:
         if end <= start:
             return at
         for chance, row in self.rank(end)[:1]:
+            likeness, place = self._counterparts.find_in_function(end, row)
+            if likeness >= _SIMILAR and place >= at:
+                return place
             if chance >= _LIKELY and row >= at:
                 return row
         return min(at + end - start, len(self.new) - 1)
@@ -317,17 +320,19 @@ class Search:
         place = best.span.start - 1
         if self._documents_another(row, place) and not best.path:
             return True
-        if best.path or is_bare(self.old.keys[row]) or self._counterparts.partial:
+        if best.path or self._counterparts.partial:
             return False
         if self._counterparts.leaves_function(row, place, settled=best.confidence == SETTLED):
             return True
-        if aligned in (-1, place):
+        if aligned in (-1, place) or is_bare(self.old.keys[row]):
             return False
         now = self.new.frames[place]
         if now < 0 or now == self.new.frames[aligned]:
             return True
         head = self.old.frames[row]
-        return head < 0 or not any(at == now and chance >= SURE for chance, at in self._recall(head)[:1])
+        if head < 0 or now == self._counterparts.find_namesake(head):
+            return head < 0
+        return not any(at == now and chance >= SURE for chance, at in self._recall(head)[:1])
 
     def _documents_another(self, row: int, place: int) -> bool:
         """Returns whether a row of a comment would go to the comment of another declaration than its own.
