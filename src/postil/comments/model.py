@@ -271,6 +271,8 @@ class OtherFile(Struct, frozen=True):
     """What it held before is not known: it may be a copy of the comment's own file as well."""
     copied: bool = False
     """The comment's own file is a copy of it now: what looks edited may be other code."""
+    former: frozenset[str] = frozenset()
+    """The versions, by blob id, of the comment's own file that went along when a commit renamed it to this one."""
 
 
 class Damage(Struct, frozen=True, omit_defaults=True):

@@ -120,11 +120,13 @@ def locate_all(
             found[index] = _place_by_number(marker, now)
     for blob, indexes in by_version.items():
         spans = [Span(markers[index].line, markers[index].endLine) for index in indexes]
-        there = _relocate(now, Version(read_old_texts[blob], now.path), spans, elsewhere)
+        there = _relocate(now, Version(read_old_texts[blob], now.path), blob, spans, elsewhere)
         for index, each in zip(indexes, there, strict=True):
             found[index] = _place_at(markers[index], _doubt(each) if now.cautious else each, now)
     known = know_lines(chain(now.lines, *(split_lines(each.text) for each in elsewhere))) if prints else {}
-    there = _relocate_fingerprints(now, [fingerprint_of(markers[index], known) for index in prints], elsewhere)
+    kept = [fingerprint_of(markers[index], known) for index in prints]
+    anchors = (current_anchor(markers[index]) for index in prints)
+    there = _relocate_fingerprints(now, kept, [each.blob if each else "" for each in anchors], elsewhere)
     for index, each in zip(prints, there, strict=True):
         found[index] = _place_at(markers[index], _doubt(each) if now.cautious else each, now)
     return [found[index] for index in range(len(markers))]
@@ -163,7 +165,7 @@ def _bare_marker(line: int, end: int) -> Marker:
 
 
 def _relocate(
-    now: PresentSource, old: Version, spans: Sequence[Span], elsewhere: Sequence[OtherFile]
+    now: PresentSource, old: Version, blob: str, spans: Sequence[Span], elsewhere: Sequence[OtherFile]
 ) -> Sequence[Relocation]:
     here = relocate_all(old, Version(now.text, now.path), spans)
     if not now.source:  # against a missing file the engine compares with nothing
@@ -172,7 +174,7 @@ def _relocate(
         return here
     from postil.comments.anchoring.travel import Origin, search_others  # only where code was lost
 
-    origins = [Origin(old, span.start - 1) for span in spans]
+    origins = [Origin(old, span.start - 1, blob=blob) for span in spans]
     present = Version(now.text, now.path)
     return search_others(
         here, lambda some, other: relocate_all(old, other, [spans[i] for i in some]), origins, present, elsewhere
@@ -180,7 +182,7 @@ def _relocate(
 
 
 def _relocate_fingerprints(
-    now: PresentSource, kept: Sequence[Fingerprint], elsewhere: Sequence[OtherFile]
+    now: PresentSource, kept: Sequence[Fingerprint], blobs: Sequence[str], elsewhere: Sequence[OtherFile]
 ) -> Sequence[Relocation]:
     """Returns where code is of which only a marker's own texts are known."""
     present = Version(now.text, now.path)
@@ -190,8 +192,10 @@ def _relocate_fingerprints(
     from postil.comments.anchoring.travel import Origin, search_others  # only where code was lost
 
     origins = [
-        Origin(Version("\n".join([*each.before, each.text, *each.after]), now.path), len(each.before), each.symbol)
-        for each in kept
+        Origin(
+            Version("\n".join([*each.before, each.text, *each.after]), now.path), len(each.before), each.symbol, blob
+        )
+        for each, blob in zip(kept, blobs, strict=True)
     ]
     return search_others(
         here, lambda some, other: relocate_fingerprints([kept[i] for i in some], other), origins, present, elsewhere

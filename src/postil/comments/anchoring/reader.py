@@ -136,10 +136,13 @@ class CommentReader:
 
     def _may_be_another(self, sidecar: Sidecar, source: Source) -> bool:
         from postil.comments.anchoring.exchanged_files import find_exchanged  # only where a file was edited
+        from postil.comments.anchoring.renamed_away import find_renamed_away
 
         versions = frozenset(list_versions(sidecar, PresentSource(sidecar.path, source)))
         content = {str(sidecar.path): Content(source.blob, versions)}
-        return not self.tree.git or bool(find_exchanged(self.tree, self.versions, content))
+        if not self.tree.git:
+            return True
+        return bool(find_exchanged(self.tree, self.versions, content) or find_renamed_away(self.tree, content))
 
     def _locate_markers(self, sidecar: Sidecar, source: Source) -> list[tuple[Marker, Place]]:
         present, markers = PresentSource(sidecar.path, source, cautious=self.tree.cautious), sidecar.markers

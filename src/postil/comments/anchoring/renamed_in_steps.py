@@ -1,5 +1,7 @@
 """What files are called now that were edited and renamed one after the other, so that nothing is left to compare.
 
+So are those whose name another file was given since.
+
 The commit in which a name went says what the file became there, whatever it held before and after. git is asked a few
 times for all files together, and never goes further back than a number of commits.
 """
@@ -7,8 +9,9 @@ times for all files together, and never goes further back than a number of commi
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import NamedTuple, TypeVar
 
 from postil.comments.anchoring.former_names import MOST_PAIRS
 from postil.comments.source_tree import SourceTree
@@ -26,13 +29,56 @@ ALIKE = 0.8
 """Where another file is like an old one by this share of what the likest is, nobody can tell which it became."""
 
 
+_Asked = TypeVar("_Asked", str, tuple[str, str])
+
+
 def follow_renames(tree: SourceTree, gone: Collection[str]) -> dict[str, str]:
     """Returns for files that are gone what the last commit called them, or the one in which they went."""
     asking = _Asking(tree)
     commits = asking.list_commits() if gone else ()
     now = {path: path for path in islice(gone, MOST_FOLLOWED)}
-    before = dict.fromkeys(now, len(commits))
-    """Of the commits, newest first, those that a file's next rename is looked for in."""
+    return _follow(tree, asking, commits, now, dict.fromkeys(now, len(commits)))
+
+
+def follow_versions(tree: SourceTree, known: Mapping[str, Collection[str]]) -> dict[tuple[str, str], str]:
+    """Returns for versions of files, by blob id, that were renamed after they were made what they are called now.
+
+    `known` are files that are there, of which others may have the names now, with the versions that are asked for.
+    """
+    asking = _Asking(tree)
+    commits = asking.list_commits() if known else ()
+    made = asking.list_versions(commits, list(islice(known, MOST_FOLLOWED))) if commits else {}
+    went: dict[tuple[str, str], int] = {}
+    for path, steps in made.items():
+        for blob in known[path]:
+            if (at := _find_deletion(steps, blob)) is not None:
+                went[path, blob] = at
+    became = asking.find_renames(commits, set(went.values()))
+    now = {asked: became[at, asked[0]] for asked, at in went.items() if (at, asked[0]) in became}
+    found = _follow(tree, asking, commits, now, {asked: went[asked] for asked in now})
+    return {asked: name for asked, name in found.items() if name != asked[0]}
+
+
+def _find_deletion(steps: Sequence[_Step], blob: str) -> int | None:
+    """Returns the commit, by its number, that deleted a file first after it was a version; None where none did."""
+    found: int | None = None
+    for step in steps:
+        if step.new == blob:
+            return found
+        if not step.new:
+            found = step.number
+        if step.old == blob:
+            return found
+    return None  # it was never committed, or longer ago than is looked
+
+
+def _follow(
+    tree: SourceTree, asking: _Asking, commits: Sequence[str], now: dict[_Asked, str], before: dict[_Asked, int]
+) -> dict[_Asked, str]:
+    """Returns what is called so now after further renames.
+
+    `before`: of the commits, newest first, those that a file's next rename is looked for in.
+    """
     for _ in range(MOST_NAMES if commits else 0):
         left = {path for path, name in now.items() if not tree.stat(name)}
         went = asking.find_deletions(commits, {now[path] for path in left})
@@ -44,6 +90,14 @@ def follow_renames(tree: SourceTree, gone: Collection[str]) -> dict[str, str]:
         now |= steps
         before |= {path: at[path] for path in steps}
     return now
+
+
+class _Step(NamedTuple):
+    """A commit, by its number, that made a version of a file of another one; empty where there was or is none."""
+
+    number: int
+    old: str
+    new: str
 
 
 class _Asking:
@@ -65,6 +119,23 @@ class _Asking:
         for commit, name, *_ in _read_changes(said):
             found.setdefault(name, numbers[commit])
         return found
+
+    def list_versions(self, commits: Sequence[str], names: Collection[str]) -> dict[str, list[_Step]]:
+        """Returns for those of some files that were deleted once what commits made of them, newest first."""
+        said = self._compare(commits, "--no-renames", "--", *names)
+        numbers = {commit: number for number, commit in enumerate(commits)}
+        found: dict[str, list[_Step]] = {}
+        commit, about = "", list[str]()
+        for field in said.split("\0"):
+            if about:
+                old, new = (blob if blob.strip("0") else "" for blob in about[2:4])
+                found.setdefault(field, []).append(_Step(numbers[commit], old, new))
+                about = []
+            elif field.startswith(":"):
+                about = field.split(" ")
+            else:
+                commit = field
+        return {name: steps for name, steps in found.items() if not all(step.new for step in steps)}
 
     def find_renames(self, commits: Sequence[str], numbers: Collection[int]) -> dict[tuple[int, str], str]:
         """Returns what names became in some commits; nothing of a name that two files are about as much like."""

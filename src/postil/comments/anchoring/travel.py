@@ -22,11 +22,15 @@ ALIKE = 0.8
 
 
 class Origin(Struct, frozen=True):
-    """What is known of the code that was lost: the old text (or a fragment of it), the row in it, its symbol."""
+    """What is known of the code that was lost: the old text (or a fragment of it), the row in it, its symbol.
+
+    `blob` is the id of the whole old text, where it is known.
+    """
 
     old: Version
     row: int
     symbol: tuple[str, ...] = ()
+    blob: str = ""
 
 
 class _Move(Struct, frozen=True):
@@ -56,6 +60,11 @@ def search_others(
     pages: dict[Version, Page] = {}
     after = Page(now)
     for other in elsewhere:
+        if other.former:
+            went = [index for index, origin in enumerate(origins) if origin.blob in other.former]
+            for index, there in zip(went, ask(went, Version(other.text, other.path)), strict=True):
+                found[index] = _follow_rename(here[index], there, other, now.path)
+            continue
         if other.exchanged or other.copied:
             everything = range(len(found))
             there = ask(everything, Version(other.text, other.path)) if other.exchanged else list(here)
@@ -97,6 +106,20 @@ def search_others(
         if found[index].state == "orphaned":
             found[index] = _offer(found[index], candidates)
     return [_say_renamed(each, now, elsewhere) for each in found]
+
+
+def _follow_rename(here: Relocation, there: Relocation, other: OtherFile, path: str) -> Relocation:
+    """Returns where code is in what its file became; where it is not there surely, a person is asked."""
+    if there.state in SURE and there.span:
+        return _move(there, other.path)
+    inside = [Candidate(each.span, each.confidence, each.text, other.path) for each in there.candidates]
+    if not inside and here.span is None:
+        reason = f"The file is now {other.path}; nothing like this code is left in it"
+        return replace(here, state="orphaned", reason=reason, candidates=(), path=other.path)
+    own = [Candidate(here.span, min(here.confidence, 0.5), here.new_text, path)] if here.span else []
+    reason = f"the file was renamed to {other.path}, and {path} is another one now"
+    options = tuple(inside) if there.state == "review" and inside else (*own, *inside)
+    return Relocation("review", None, options[0].confidence, reason, here.old_text, options[0].text, options)
 
 
 def _ask_which(here: Relocation, there: Relocation, other: OtherFile, path: str) -> Relocation:

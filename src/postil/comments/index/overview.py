@@ -16,6 +16,7 @@ from postil.comments.anchoring.exchanged_files import find_exchanged
 from postil.comments.anchoring.line_holders import LineHolders, list_changed
 from postil.comments.anchoring.moved_files import find_other_files, list_files
 from postil.comments.anchoring.reader import CommentReader
+from postil.comments.anchoring.renamed_away import find_renamed_away
 from postil.comments.anchoring.swapped_files import Content, find_swapped
 from postil.comments.git.outside import tell_outside
 from postil.comments.index.cache import IN_FILE, Index, Seen, find_held, find_holders_of
@@ -129,7 +130,8 @@ class Overview:
         sure = {(path, there) for path, there in astray if EXCHANGED not in known.get(path, "")}
         swapped = self._find_swapped(contents_now, sure) if contents_now else {}
         for path, other in swapped.items():
-            stamp = f"{now[RelativePath(path)]}{EXCHANGED if other.exchanged or other.copied else SWAPPED}"
+            doubtful = any(each.exchanged or each.copied for each in other)
+            stamp = f"{now[RelativePath(path)]}{EXCHANGED if doubtful else SWAPPED}"
             seen = Seen(path, stamp, self.index.contents([path]).get(path, ""), None)
             with_lost[path] = seen, with_lost[path][1] if path in with_lost else ()
         self._search_other_files(with_lost, lost, swapped, holders)
@@ -139,11 +141,13 @@ class Overview:
 
     def _find_swapped(
         self, contents: Mapping[str, Content], astray: Collection[tuple[str, str]]
-    ) -> dict[str, OtherFile]:
-        """Returns the files that took others' names, or others' content."""
+    ) -> dict[str, list[OtherFile]]:
+        """Returns the files that took others' names, or others' content, with what has their own."""
+        renamed = find_renamed_away(self.tree, contents)
         swapped = find_swapped(self.tree, contents, partial(find_holders_of, self.index), astray)
-        rest = {path: each for path, each in contents.items() if path not in swapped}
-        return swapped | find_exchanged(self.tree, self.reader.versions, rest)
+        rest = {path: each for path, each in contents.items() if path not in swapped and path not in renamed}
+        swapped |= find_exchanged(self.tree, self.reader.versions, rest)
+        return {path: [other] for path, other in swapped.items()} | renamed
 
     def _contents(self, paths: Sequence[str], known: dict[str, str], astray: Collection[str]) -> dict[str, str]:
         """Returns what some files held, unless their comments have to be located again whatever they hold.
@@ -175,13 +179,13 @@ class Overview:
         self,
         with_lost: dict[str, tuple[Seen, Collection[Located]]],
         lost: _Later,
-        swapped: Mapping[str, OtherFile],
+        swapped: Mapping[str, Sequence[OtherFile]],
         holders: LineHolders,
     ) -> None:
         """Look in other files for what some have lost, for all of them together."""
         orphans = [each for _, some in with_lost.values() for each in some if each.marker]
         others = find_other_files(self.tree, orphans, self.reader.versions, holders) if orphans else {}
-        others |= {path: [other, *others.get(path, ())] for path, other in swapped.items()}
+        others |= {path: [*some, *others.get(path, ())] for path, some in swapped.items()}
         again = [path for path, (seen, some) in with_lost.items() if some and seen.notes is None]
         apart = {read.path: read.notes for read in read_apart(self.reader, list_large(self.reader, again), {})}
         for at in range(0, len(with_lost), AT_ONCE):
