@@ -134,7 +134,8 @@ class CommentsContext:
                 marker = each.marker
                 anchor = current_anchor(marker) if marker else None
                 span = Span(marker.line, marker.endLine) if marker else Span(1)
-                asked.append(Suspicion(each.filePath, anchor.blob if anchor else "", span, each.place.state))
+                there = each.place.path if each.place.path != each.filePath else ""
+                asked.append(Suspicion(each.filePath, anchor.blob if anchor else "", span, each.place.state, there))
             commits = find_culprits(self.tree, self.versions, asked)
         return [self.name_anchor(comment_now(each, commit=commit)) for each, commit in zip(some, commits, strict=True)]
 

@@ -42,26 +42,33 @@ class Suspicion(Struct, frozen=True):
     blob: str
     span: Span
     state: State
+    now: str = ""
+    """The file that has become of it, where that is known."""
 
 
 def find_culprits(tree: SourceTree, versions: FileVersions, asked: Sequence[Suspicion]) -> list[Commit | None]:
     """Returns for each the commit that did it, or None when none is to blame or known."""
     found: list[Commit | None] = [None] * len(asked)
-    groups: dict[tuple[str, str], list[int]] = {}
+    names = _follow_names(tree, asked)
+    groups: dict[tuple[str, str, str], list[int]] = {}
     for number, each in enumerate(asked):
         if each.state != "exact" and each.blob:
-            groups.setdefault((each.path, each.blob), []).append(number)
+            now = each.path if each.state == "moved" else each.now or names.get(each.path, each.path)
+            groups.setdefault((each.path, now, each.blob), []).append(number)
     histories: dict[str, History] = {}
     until = time.monotonic() + PATIENCE
-    for done, ((path, blob), numbers) in enumerate(groups.items()):
+    for done, ((path, now, blob), numbers) in enumerate(groups.items()):
         call.current().check()
         if len(groups) > 1:
             call.current().progress(done, len(groups), "looking for the commits")
-        known = histories.get(path)
-        if known is None or not (known.complete or _holds(known, blob) or time.monotonic() > until):
-            histories[path] = read_history(tree, path, until, partial(_holds, blob=blob))
-        history, some = histories[path].versions, [asked[at] for at in numbers]
-        later = list_later(history, blob)
+        history, later, some = list[Version](), list[Version](), [asked[at] for at in numbers]
+        for name in dict.fromkeys((now, path)):  # code that went alone to another file left its own
+            known = histories.get(name)
+            if known is None or not (known.complete or _holds(known, blob) or time.monotonic() > until):
+                histories[name] = read_history(tree, name, until, partial(_holds, blob=blob))
+            history = histories[name].versions
+            if later := list_later(history, blob):
+                break
         every = history if any(each.merged for each in later) else later
         texts = read_small(versions, [blob, *(each.blob for each in every)]) if later else {}
         if texts is None:
@@ -71,6 +78,17 @@ def find_culprits(tree: SourceTree, versions: FileVersions, asked: Sequence[Susp
         for number, commit in zip(numbers, commits, strict=True):
             found[number] = commit
     return found
+
+
+def _follow_names(tree: SourceTree, asked: Sequence[Suspicion]) -> dict[str, str]:
+    """Returns what files are called now that are gone: a commit that renamed one took no code out of it."""
+    gone = {each.path for each in asked if each.state not in ("exact", "moved") and each.blob and not each.now}
+    gone = {path for path in gone if not tree.stat(path)}
+    if not gone or not tree.git:
+        return {}
+    from postil.comments.anchoring.renamed_in_steps import follow_renames  # only where files are gone
+
+    return follow_renames(tree, gone)
 
 
 def _holds(history: History, blob: str) -> bool:
