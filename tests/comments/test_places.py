@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from postil.comments.operations.views import ViewTools
@@ -235,6 +236,25 @@ def test_comments_outside_of_a_sparse_checkout_are_counted_and_it_is_said_how_to
     git(root, "sparse-checkout", "add", "far")
     assert [each.text for each in comments.listed().comments] == ["why two?", "far away"]
     assert said not in comments.listed().for_model()
+
+
+def test_resources_say_what_a_sparse_checkout_leaves_out(tmp_path: Path) -> None:
+    root = sparse(tmp_path / "work")
+    comments = Comments(str(root), cache_home=str(tmp_path / "cache"), author="Ann")
+    (root / "a.py").write_text(CODE)
+    comments.add("a.py", 6, "why two?", "QUESTION")
+    said = comments.overview.outside()
+    assert said.startswith("The comments of 1 file outside of the sparse checkout are left out")
+    found = comments.resources
+    for body in (found.read_all(), found.read_tag("QUESTION"), found.read_orphaned(), found.read_enriched()):
+        assert msgspec.to_builtins(body)["outside"] == said
+    assert "outside" not in msgspec.to_builtins(found.read_file("a.py"))
+    git(root, "sparse-checkout", "set", "--no-cone", "*.py")
+    assert (root / "far" / "b.py").exists()
+    assert found.read_file("far/b.py").outside == said
+    git(root, "sparse-checkout", "disable")
+    assert "outside" not in msgspec.to_builtins(found.read_all())
+    assert "outside" not in msgspec.to_builtins(found.read_file("far/b.py"))
 
 
 def test_a_path_outside_of_a_sparse_checkout_is_said_to_be_outside(tmp_path: Path) -> None:

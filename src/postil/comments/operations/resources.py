@@ -52,6 +52,8 @@ class FileEntry(Struct, frozen=True, omit_defaults=True):
     comments: list[CommentNow]
     ghostMarkers: list[GhostMarker]
     totalComments: int
+    outside: str = ""
+    """What a sparse checkout leaves out, here and below, and how to see it."""
     next: str = ""
 
 
@@ -62,6 +64,7 @@ class Everything(Struct, frozen=True, omit_defaults=True):
     totalComments: int
     totalFiles: int
     damaged: tuple[Damage, ...] = ()
+    outside: str = ""
     next: str = ""
 
 
@@ -81,6 +84,7 @@ class Tagged(Struct, frozen=True, omit_defaults=True):
     comments: list[Item]
     totalCount: int
     damaged: tuple[Damage, ...] = ()
+    outside: str = ""
     next: str = ""
 
 
@@ -90,6 +94,7 @@ class Orphans(Struct, frozen=True, omit_defaults=True):
     orphanedComments: list[Item]
     totalCount: int
     damaged: tuple[Damage, ...] = ()
+    outside: str = ""
     next: str = ""
 
 
@@ -100,6 +105,7 @@ class Enriched(Struct, frozen=True, omit_defaults=True):
     totalCount: int
     models: list[str]
     damaged: tuple[Damage, ...] = ()
+    outside: str = ""
     next: str = ""
 
 
@@ -120,7 +126,9 @@ class CommentResources:
         from postil.comments.index.pages import count_holders  # SQLite, which the overview has loaded
 
         overview = self._context.overview
-        return Everything(files, total, count_holders(overview.index, "1"), overview.damaged(), rest)
+        return Everything(
+            files, total, count_holders(overview.index, "1"), overview.damaged(), overview.outside(), rest
+        )
 
     @resource(
         FILE_TEMPLATE,
@@ -141,7 +149,8 @@ class CommentResources:
         first = _read_number(after, uri)
         page, total = self._context.overview.file_page(path, first, MOST_ON_PAGE, LARGEST_PAGE)
         rest = join_page(uri, str(first + len(page))) if first + len(page) < total else ""
-        return replace(_make_file_entry(path, page), totalComments=total, next=rest)
+        outside = self._context.overview.outside(path)
+        return replace(_make_file_entry(path, page), totalComments=total, outside=outside, next=rest)
 
     @resource(
         TAG_TEMPLATE, name="Comments with a tag", mime_type=_JSON, watch="watch", complete={"tag": ALL_TAGS}, paged=True
@@ -155,7 +164,7 @@ class CommentResources:
                 uri=f"comment://workspace/tags/{tag}"[:1000],
             )
         found, total, rest = self._read_page(f"comment://workspace/tags/{tag}", after, "tag = ?", tag)
-        return Tagged(tag, _make_items(found), total, self._context.overview.damaged(), rest)
+        return Tagged(tag, _make_items(found), total, *self._tell_missing(), rest)
 
     def complete_commented_file(self, value: str) -> list[str]:
         """Files with comments whose paths begin like this."""
@@ -165,7 +174,7 @@ class CommentResources:
     def read_orphaned(self, after: str = "") -> Orphans:
         """Comments whose anchors no longer exist"""
         found, total, rest = self._read_page("comment://workspace/orphaned", after, "state = 'orphaned'")
-        return Orphans(_make_items(found, reasons=True), total, self._context.overview.damaged(), rest)
+        return Orphans(_make_items(found, reasons=True), total, *self._tell_missing(), rest)
 
     @resource(
         "comment://workspace/ai-enriched", name="AI-enriched comments", mime_type=_JSON, watch="watch", paged=True
@@ -175,7 +184,7 @@ class CommentResources:
         found, total, rest = self._read_page("comment://workspace/ai-enriched", after, "ai = 1")
         items = _make_items(found)
         models = {item.comment.model for item in items} - {""}
-        return Enriched(items, total, sorted(models), self._context.overview.damaged(), rest)
+        return Enriched(items, total, sorted(models), *self._tell_missing(), rest)
 
     def _read_page(self, uri: str, after: str, where: str, *values: object) -> tuple[list[Located], int, str]:
         """Returns the comments of one page, how many there are in all, and the address of the next page."""
@@ -190,6 +199,10 @@ class CommentResources:
         found, last = read_page(overview.index, where, values, start, MOST_ON_PAGE, LARGEST_PAGE)
         rest = join_page(uri, f"{last[1]} {last[0]}") if last else ""
         return found, count_comments(overview.index, where, values), rest
+
+    def _tell_missing(self) -> tuple[tuple[Damage, ...], str]:
+        """Returns what could not be read, and what a sparse checkout leaves out."""
+        return self._context.overview.damaged(), self._context.overview.outside()
 
     def watch(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
         """Call `changed` whenever the comments at this address have changed. Returns a function that stops it."""
