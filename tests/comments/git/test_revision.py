@@ -69,6 +69,25 @@ def test_a_list_of_the_past_follows_renames_as_the_list_of_today_does(comments: 
     ]
 
 
+def test_a_list_of_the_past_follows_renames_and_edits_step_by_step(comments: Comments) -> None:
+    """From the first version to the last git sees no rename: nearly all of it was written anew in between."""
+    root, text, name = root_of(comments), CODE, "shop.py"
+    first = commit(root, "first") if git(root, "status", "--porcelain") else git(root, "rev-parse", "HEAD")
+    blocks = CODE.split("\n\n\n")
+    for number, block in enumerate([*blocks[1:2], *blocks[3:], blocks[0]]):
+        git(root, "mv", name, f"shop_{number}.py")
+        commit(root, "renamed")
+        name = f"shop_{number}.py"
+        text = text.replace(block, "".join(f"step_{number}_{n} = call_{number}({n})\n" for n in range(12)))
+        write(root, name, text)
+        commit(root, "edited")
+    later = comments.add(name, line_of(text, "taxed = "), "later", "NOTE").commentId
+    there = comments.listed(revision=first)
+    assert isinstance(there, ListedAt)
+    line = line_of(CODE, "taxed = ")
+    assert [(each.id, each.path, each.line) for each in there.later] == [(later, "shop.py", line)]
+
+
 def test_a_damaged_sidecar_of_then_is_named(comments: Comments) -> None:
     root = root_of(comments)
     add_at(comments, "taxed = ", "kept")
