@@ -113,9 +113,12 @@ class WriteLog:
                 make_own_file(self._path)
                 file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _CAREFUL, 0o600)
             try:
+                size = os.fstat(file).st_size
+                if size and os.pread(file, 1, size - 1) != b"\n":  # a full disk, or a dying process, left half a line
+                    data = b"\n" + data
                 if os.write(file, data) < len(data):
                     self._miss(names)
-                large = os.fstat(file).st_size > LARGEST
+                large = size + len(data) > LARGEST
             finally:
                 os.close(file)
             if large:
