@@ -10,7 +10,9 @@ import msgspec
 import pytest
 
 from postil.comments.git import revision
+from postil.comments.model import Located
 from postil.comments.operations.by_id import ListedAt
+from postil.comments.sidecar.document import Sidecar
 from tests.comments.shop import CODE, add_at, line_of
 from tests.comments.workspaces import Comments, commit, root_of, workspace, write
 from tests.workspace.repositories import git
@@ -101,6 +103,39 @@ def test_a_damaged_sidecar_of_then_is_named(comments: Comments) -> None:
     assert there.exit_status == 7
     assert "other.py.comments" in there.for_model()
     assert msgspec.to_builtins(there.plain())["damaged"]
+
+
+def test_of_very_many_comments_of_a_revision_no_more_are_held_than_are_shown(comments: Comments) -> None:
+    root = root_of(comments)
+    for number in range(6):
+        comments.add("shop.py", number + 1, f"on {number}", "TODO" if number % 2 else "NOTE")
+    then = commit(root, "commented")
+    found = revision.list_at(comments.context.reader, then, "", 2, lambda each: each.tag == "TODO")
+    assert ([each.text for each in found.held], found.total) == (["on 1", "on 3"], 3)
+    there = comments.listed(revision=then, limit=2)
+    assert isinstance(there, ListedAt)
+    assert (len(there.comments), there.total) == (2, 6)
+
+
+def test_a_sidecar_that_is_what_it_was_is_not_asked_again(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = root_of(comments)
+    add_at(comments, "taxed = ", "then")
+    write(root, "other.py", CODE)
+    comments.add("other.py", 1, "then, too", "NOTE")
+    then = commit(root, "commented")
+    later = comments.add("other.py", 2, "later", "NOTE").commentId
+    asked: list[str] = []
+    really = comments.context.reader.locate
+
+    def note(sidecar: Sidecar, *given: Any, **named: Any) -> list[Located]:
+        asked.append(sidecar.path)
+        return really(sidecar, *given, **named)
+
+    monkeypatch.setattr(comments.context.reader, "locate", note)
+    there = comments.listed(revision=then)
+    assert isinstance(there, ListedAt)
+    assert [each.id for each in there.later] == [later]
+    assert sorted(asked) == ["other.py", "other.py", "shop.py"]
 
 
 def test_large_files_of_a_revision_are_read_one_after_another(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from postil.comments.search import text_file as corpus_module
-from postil.comments.search.patterns import Pattern
+from postil.comments.search.patterns import PIECE, Pattern
 from postil.comments.search.text_file import Marked, TextFile
 from tests.comments.search.test_patterns import add, database
 
@@ -80,3 +81,21 @@ def test_many_that_match_are_told_by_number_as_few_are(tmp_path: Path) -> None:
     corpus = TextFile(str(tmp_path / "c"))
     assert corpus.search(db, Pattern("even")).numbers() == list(range(1, 200, 2))
     assert corpus.search(db, Pattern("^odd 1[0-9]$")).numbers() == [12, 14, 16, 18, 20]
+
+
+@pytest.mark.parametrize("pattern", ["text", "t[e]xt"])
+def test_very_many_that_match_are_never_held_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str
+) -> None:
+    monkeypatch.setattr(corpus_module, "MOST_LOOSE", 3)
+    db = database(f"a text of number {number}" for number in range(60_000))
+    corpus = TextFile(str(tmp_path / "c"))
+    hits = corpus.search(db, Pattern(pattern))
+    tracemalloc.start()
+    try:
+        marked = Marked(hits)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(marked) == len(hits) == 60_000
+    assert peak < 4 * PIECE + 100_000  # a list of as many numbers is 2.4 MB

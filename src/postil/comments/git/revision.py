@@ -38,27 +38,40 @@ class AtRevision(NamedTuple):
 
     commit: str
     held: list[CommentNow]
-    """What the commit itself held."""
+    """What the commit itself held, as far as it is wanted; the first of it."""
+    total: int
+    """How much of it is wanted."""
     later: list[CommentNow]
     """Comments made since, where their code was then."""
     damaged: list[Damage]
     """Sidecars, of then or of now, that could not be read."""
 
 
-def list_at(reader: CommentReader, revision: str, file: str) -> AtRevision:
-    """Returns the comments of a revision in these files. Raises NotFound when there is no such revision."""
+def list_at(
+    reader: CommentReader, revision: str, file: str, limit: int, is_wanted: Callable[[CommentNow], bool]
+) -> AtRevision:
+    """Returns the comments of a revision in these files: of those that it held no more than so many.
+
+    Raises NotFound when there is no such revision.
+    """
     commit = require_revision(reader.tree, revision)
     root = reader.tree.root
     pasts = list_pasts(root, commit.id)
+    committed = {
+        past.outside(name): blob for past in pasts for name, blob in list_sidecars_at(past.root, past.commit).items()
+    }
     held = [
         name.removesuffix(SUFFIX)
-        for past in pasts
-        for name in map(past.outside, list_sidecars_at(past.root, past.commit))
+        for name in committed
         if is_sidecar(name.rsplit("/", 1)[-1])
         and is_text(name)
         and (not file or file_matches(file, name.removesuffix(SUFFIX)))
     ]
-    present = [path for path in reader.store.paths() if not file or file_matches(file, path)]
+    present = [
+        path
+        for path in reader.store.paths()
+        if (not file or file_matches(file, path)) and not _is_same(reader, path, committed.get(path + SUFFIX, ""))
+    ]
     damaged: list[Damage] = []
     left = iter(range(MOST_FOLLOWED))
 
@@ -74,17 +87,32 @@ def list_at(reader: CommentReader, revision: str, file: str) -> AtRevision:
         found = list_names(past).get(past.inside(path), "")
         return past.outside(found) if found else ""
 
-    listed = [
-        each for past in pasts for each in _read_at(reader, past, _of(past, pasts, held), None, find_name, damaged)
-    ]
-    known = {each.id for each in listed}
+    listed: list[CommentNow] = []
+    known: set[str] = set()
+    total = 0
+    for past in pasts:
+        for each in _read_at(reader, past, _of(past, pasts, held), None, find_name, damaged):
+            known.add(each.id)
+            if is_wanted(each):
+                total += 1
+                if total <= limit:  # there may be very many: no more is held than is shown
+                    listed.append(each)
     later = (
         each
         for past in pasts
         for each in _read_at(reader, past, _of(past, pasts, present), reader.store, find_old_name, damaged)
     )
-    made = [each for each in later if each.id not in known and each.state != "orphaned"]
-    return AtRevision(commit.id, listed, made, [*{each.filePath: each for each in damaged}.values()])
+    made = [each for each in later if each.id not in known and each.state != "orphaned" and is_wanted(each)]
+    return AtRevision(commit.id, listed, total, made, [*{each.filePath: each for each in damaged}.values()])
+
+
+def _is_same(reader: CommentReader, path: RelativePath, blob: str) -> bool:
+    """Whether a sidecar is what it was at the commit: nothing was said in it since."""
+    try:
+        data = reader.store.read_bytes(path) if blob else None
+    except (FileAccessDenied, Unreadable):
+        return False
+    return data is not None and blob_id(data, reader.tree.id_width) == blob
 
 
 def _of(past: CommittedTree, pasts: Sequence[CommittedTree], paths: Sequence[str]) -> Sequence[str]:

@@ -204,7 +204,7 @@ class Index:
             where = f"({where or 1}) AND {SHOWN}"
         if where and len(hits) > FEW:
             sentence = f"SELECT seq FROM note WHERE {where}"  # noqa: S608 - as in rows
-            matching = Marked(hits.numbers())
+            matching = Marked(hits)
             with self.using() as db:
                 among = Marked(number for (number,) in db.execute(sentence, tuple(values)) if number in matching)
             where = ""

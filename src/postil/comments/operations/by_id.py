@@ -298,10 +298,9 @@ class CommentsById:
         if revision:
             from postil.comments.git.revision import list_at  # only for the past
 
-            found = list_at(self._context.reader, revision, file)
-            held, later = ([each for each in some if conditions.hold_for(each)] for some in (found.held, found.later))
-            damaged = tuple(found.damaged)
-            return ListedAt(tuple(held[:limit]), len(held), damaged, revision=found.commit, later=tuple(later))
+            found = list_at(self._context.reader, revision, file, limit, conditions.hold_for)
+            damaged, later = tuple(found.damaged), tuple(found.later)
+            return ListedAt(tuple(found.held), found.total, damaged, revision=found.commit, later=later)
         overview = self._context.overview
         overview.refresh()
         where, values = conditions.clause(overview)

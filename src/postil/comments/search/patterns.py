@@ -56,16 +56,14 @@ class Letters:
         """Whether they are between two offsets."""
         return self._letters in self._run[start:end].lower()
 
-    def ends(self) -> list[int]:
-        """Returns where the texts end that have them, in order."""
-        found: list[int] = []
+    def ends(self) -> Iterator[int]:
+        """Yields where the texts end that have them, in order."""
         letters = self._letters
         for start, piece in _lower_pieces(self._run):
             find, at = piece.find, 0
             while (at := find(letters, at)) >= 0:
                 at = find(END, at)
-                found.append(start + at)
-        return found
+                yield start + at
 
 
 def _lower_pieces(run: Bytes) -> Iterator[tuple[int, bytes]]:

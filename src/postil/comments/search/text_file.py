@@ -90,12 +90,12 @@ class Matches:
         place = bisect_left(ends, end)
         return place < len(ends) and ends[place] == end
 
-    def numbers(self) -> list[int]:
-        """Returns the number of each."""
+    def __iter__(self) -> Iterator[int]:
+        """Yields the number of each, in order: very many are never held at once."""
         run, ends = self._run, self._ends.ends() if isinstance(self._ends, Letters) else self._ends
-        if len(ends) > len(run) // 16:
-            return list(self._pass_through(ends))
-        return [run.numbers[bisect_left(run.ends, end)] for end in ends]
+        if len(self) > len(run) // 16:
+            return self._pass_through(ends)
+        return (run.numbers[bisect_left(run.ends, end)] for end in ends)
 
     def _pass_through(self, ends: Iterable[int]) -> Iterator[int]:
         """Yields the numbers of many; all are in order."""
@@ -152,10 +152,14 @@ class Hits:
     def __contains__(self, number: int) -> bool:
         return number in self._others or (number not in self._gone and any(number in part for part in self._parts))
 
+    def __iter__(self) -> Iterator[int]:
+        """Yields their numbers, in no order: very many are never held at once."""
+        yield from (number for part in self._parts for number in part if number not in self._gone)
+        yield from self._others
+
     def numbers(self) -> list[int]:
         """Their numbers, in order."""
-        found = [number for part in self._parts for number in part.numbers() if number not in self._gone]
-        return sorted([*found, *self._others]) if self._others else found
+        return sorted(self)
 
 
 class TextFile:
