@@ -130,15 +130,15 @@ class Instance:
         """Returns what changed for a subscription, up to now."""
         with self._lock:
             self._read()
+            if not one.seen:  # nor was it woken
+                return frozenset()
             one.calm()
             seen, one.seen = one.seen, set()
-            if seen:
-                missing, one.missing = one.missing, set()
-                for folder in sorted(missing):
-                    with suppress(OSError):
-                        self.add(one, folder)
-                seen |= missing - one.missing
-            return frozenset(seen)
+            missing, one.missing = one.missing, set()
+            for folder in sorted(missing):
+                with suppress(OSError):
+                    self.add(one, folder)
+            return frozenset(seen | (missing - one.missing))
 
     def _run(self) -> None:
         poll = select.poll()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from postil.comments.index import pages
-from postil.comments.index.pages import MOST_QUESTIONS, count_comments, count_files
+from postil.comments.index.pages import count_comments
 from tests.comments.workspaces import Comments, workspace
 
 
@@ -23,15 +22,3 @@ def test_what_was_counted_is_counted_again_only_after_a_change_of_whatever_proce
     other.add("a.py", 2, "two", "NOTE")
     other.overview.refresh()
     assert count_comments(index, "tag = ?", ("NOTE",)) == 2
-
-
-def test_what_is_remembered_of_numbers_has_a_bound(tmp_path: Path) -> None:
-    comments = workspace(tmp_path, **{"a.py": "x = 1\n"})
-    comments.add("a.py", 1, "one")
-    comments.overview.refresh()
-    index = comments.overview.index
-    for number in range(3 * MOST_QUESTIONS):
-        assert count_comments(index, "author = ?", (f"nobody {number}",)) == 0
-    (_, asked) = pages._counted[index]  # pyright: ignore[reportPrivateUsage]
-    assert len(asked) <= MOST_QUESTIONS
-    assert count_files(index, "1") == [("a.py", 1)]

@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from postil.comments.index.notes import Note, replace_notes
+from postil.comments.index.remembered import Remembered
 from postil.comments.model import Located
 from postil.comments.search.patterns import Pattern
 from postil.comments.search.text_file import COMMENTS, REPLIES, Hits, Kind, Marked, TextFile
@@ -94,6 +95,9 @@ class Index:
         self._path = f"{base}.db"
         self._lock = threading.RLock()
         self._open: sqlite3.Connection | None = None
+        self._reading: tuple[sqlite3.Connection, int] | None = None
+        """The connection that reads several answers of one moment, and the thread it does so for."""
+        self.remembered = Remembered()
         self._texts = {COMMENTS: TextFile(base), REPLIES: TextFile(f"{base}-replies", REPLIES)}
         self.decode = msgspec.msgpack.Decoder(Located).decode
 
@@ -103,11 +107,11 @@ class Index:
 
     def problems(self) -> dict[str, str]:
         """Returns the sidecars that could not be read, and why."""
-        return dict(self.select("SELECT path, problem FROM file WHERE problem != '' ORDER BY path"))
+        return dict(self.remember("SELECT path, problem FROM file WHERE problem != '' ORDER BY path"))
 
     def problem(self, path: str) -> str | None:
         """Why a sidecar could not be read; empty when it could, None when it is not known."""
-        rows = self.select("SELECT problem FROM file WHERE path = ?", (path,))
+        rows = self.remember("SELECT problem FROM file WHERE path = ?", (path,))
         return rows[0][0] if rows else None
 
     def contents(self, paths: Sequence[str]) -> dict[str, str]:
@@ -141,15 +145,15 @@ class Index:
             f"WHERE ({where}) AND {SHOWN} AND (path, place) > (?, ?) ORDER BY path, place LIMIT {PAGE}"
         )
         after: tuple[str, int] = ("", -1)
-        while True:
-            page = self.mend(partial(self._read_page, sentence, (*values, *after)))
-            if not page:
-                return
+        is_last = False
+        while not is_last:
+            page, is_last = self.mend(partial(self._read_page, sentence, (*values, *after)))
             for path, place, located in page:
                 after = (path, place)
                 yield located
 
-    def _read_page(self, sentence: str, values: Sequence[object]) -> list[tuple[str, int, Located]]:
+    def _read_page(self, sentence: str, values: Sequence[object]) -> tuple[list[tuple[str, int, Located]], bool]:
+        """Returns a page, and whether it is the last."""
         page: list[tuple[str, int, Located]] = []
         size = 0
         with self.using() as db:
@@ -157,8 +161,8 @@ class Index:
                 page.append((path, place, self.decode(body)))
                 size += len(body)
                 if size > limits.COMMENT:
-                    break
-        return page
+                    return page, False
+        return page, len(page) < PAGE
 
     def digest(self, where: str, values: Sequence[object] = ()) -> bytes:
         """Returns what changes whenever one of the comments for which a condition holds does."""
@@ -175,14 +179,14 @@ class Index:
         """Returns how many open comments there are, and how many in each state."""
         count: Counter[str] = Counter()
         sentence = f"SELECT state, status, count(*) FROM note WHERE {SHOWN} GROUP BY state, status"  # noqa: S608 - ours
-        for state, status, number in self.select(sentence):
+        for state, status, number in self.remember(sentence):
             count[status] += number
             count[state] += number
         return count
 
     def paths(self) -> list[str]:
         """Returns the files that have comments."""
-        return [path for (path,) in self.select("SELECT path FROM file ORDER BY path")]
+        return [path for (path,) in self.remember("SELECT path FROM file ORDER BY path")]
 
     def ids(self, part: str = "") -> set[str]:
         """Returns the ids of all comments, or of those in whose id a text is."""
@@ -191,7 +195,7 @@ class Index:
 
     def elsewhere(self) -> list[str]:
         """Returns the files that code of comments in other files has gone to."""
-        return [path for (path,) in self.select("SELECT DISTINCT now_path FROM note WHERE now_path != path")]
+        return [path for (path,) in self.remember("SELECT DISTINCT now_path FROM note WHERE now_path != path")]
 
     def astray(self) -> set[tuple[str, str]]:
         """Returns the files with a comment whose code has gone to another, with that one."""
@@ -200,7 +204,7 @@ class Index:
     def newest(self, hits: Hits, where: str, values: Sequence[object], limit: int) -> tuple[int, list[Located]]:
         """Returns how many of these comments fulfil a condition, and the newest of them."""
         among: Hits | Marked = hits
-        if self.select("SELECT 1 FROM hidden LIMIT 1"):
+        if self.remember("SELECT 1 FROM hidden LIMIT 1"):
             where = f"({where or 1}) AND {SHOWN}"
         if where and len(hits) > FEW:
             sentence = f"SELECT seq FROM note WHERE {where}"  # noqa: S608 - as in rows
@@ -263,6 +267,17 @@ class Index:
     def select(self, sentence: str, values: Sequence[object] = ()) -> list[Any]:
         return self.mend(lambda: self._select(sentence, values))
 
+    def remember(self, sentence: str, values: Sequence[object] = ()) -> list[Any]:
+        """Returns the same as `select`; SQLite is asked anew only where the cache was written to since."""
+        return self.mend(lambda: self._remember(sentence, values))
+
+    def read(self, make: Callable[[], T]) -> T:
+        """Returns what is made of several answers, all of one moment: the file is locked and looked at once.
+
+        Nothing may be written meanwhile, nor git be asked: other processes wait.
+        """
+        return self.mend(lambda: self._read(make))
+
     def mend(self, read: Callable[[], T]) -> T:
         """Returns what is read. A cache that turns out to be damaged is made anew from the files first, once."""
         try:
@@ -271,6 +286,8 @@ class Index:
             make_anew = self._make_anew
             if make_anew is None or isinstance(fault, sqlite3.OperationalError):
                 raise
+            if self._reading and self._reading[1] == threading.get_ident():
+                raise  # it is mended where the lock is not held
         self._make_anew = None  # not again while it is being made
         try:
             make_anew()
@@ -282,9 +299,50 @@ class Index:
         with self.using() as db:
             return db.execute(sentence, tuple(values)).fetchall()
 
+    def _remember(self, sentence: str, values: Sequence[object]) -> list[Any]:
+        asked = (sentence, *values)
+        with self._at_once() as (db, is_reading):
+            known = self.remembered.find(db, asked) if is_reading else None
+            if known is None:
+                known = db.execute(sentence, tuple(values)).fetchall()
+                if is_reading:
+                    self.remembered.keep(asked, known)
+        return [*known]
+
     def _decode_bodies(self, sentence: str, values: Sequence[object]) -> list[Located]:
-        with self.using() as db:
-            return [self.decode(body) for (body,) in hold_bodies(db.execute(sentence, tuple(values)))]
+        asked = (sentence, *values)
+        with self._at_once() as (db, is_reading):
+            known = self.remembered.find(db, asked) if is_reading else None
+            if known is None:
+                size, known = 0, list[Located]()
+                for (body,) in hold_bodies(db.execute(sentence, tuple(values))):
+                    size += len(body)
+                    known.append(self.decode(body))
+                if is_reading:
+                    self.remembered.keep(asked, known, size)
+        return [*known]
+
+    def _read(self, make: Callable[[], T]) -> T:
+        with self._at_once():
+            return make()
+
+    @contextmanager
+    def _at_once(self) -> Generator[tuple[sqlite3.Connection, bool]]:
+        """Gives the connection while it reads one moment, and whether it only reads: a change may be taken back."""
+        with self._lock:
+            if self._open is None:
+                self._open = self._connect()
+            db = self._open
+            if db.in_transaction:
+                yield db, self._reading is not None and self._reading[0] is db
+                return
+            db.execute("BEGIN")
+            self._reading = db, threading.get_ident()
+            try:
+                yield db, True
+            finally:
+                self._reading = None
+                db.commit()
 
     @contextmanager
     def using(self) -> Generator[sqlite3.Connection]:
@@ -355,7 +413,7 @@ def choose_order(index: Index, where: str, values: Sequence[object]) -> str:
     Where many fulfil the condition, in the order of the files: sorted anew, every page would take as long as all.
     """
     sentence = f"SELECT count(*) FROM (SELECT 1 FROM note WHERE {where} LIMIT {MOST_SORTED + 1})"  # noqa: S608 - as in rows
-    return "note INDEXED BY note_path" if index.select(sentence, values)[0][0] > MOST_SORTED else "note"
+    return "note INDEXED BY note_path" if index.remember(sentence, values)[0][0] > MOST_SORTED else "note"
 
 
 def hold_bodies(rows: Iterable[T]) -> Iterator[T]:
@@ -383,7 +441,7 @@ def _is_cut_off(path: str) -> bool:
 
 def search_replies(index: Index, pattern: Pattern) -> set[int]:
     """Returns the numbers of the comments that have a reply which matches."""
-    if not index.select("SELECT 1 FROM reply LIMIT 1"):
+    if not index.remember("SELECT 1 FROM reply LIMIT 1"):
         return set()
     asked = msgspec.json.encode(index.search(pattern, REPLIES).numbers()).decode()
     sentence = "SELECT DISTINCT seq FROM reply WHERE number IN (SELECT value FROM json_each(?))"

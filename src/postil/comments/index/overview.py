@@ -257,12 +257,14 @@ class Overview:
         if self._far_behind():
             return self.reader.file(path)
         self.refresh()
-        problem = self.index.problem(path)
+        problem, found = self.index.read(
+            lambda: (self.index.problem(path), self.index.rows(IN_FILE, (path, path))),
+        )
         if problem is None:  # not among the files that are walked, such as those of node_modules
-            return self.reader.file(path) + self.index.rows(IN_FILE, (path, path))
+            return self.reader.file(path) + found
         if problem:
             self.store.read(path)  # says in the contract's words what is wrong with it
-        return self.index.rows(IN_FILE, (path, path))
+        return found
 
     def file_page(self, path: RelativePath, first: int, most: int, most_bytes: int) -> tuple[list[Located], int]:
         """Returns some of the comments of one file, and how many it has: a file of very many is not held whole."""

@@ -6,16 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import nsmallest
 from itertools import islice
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from postil.comments.index.cache import SHOWN, Index, choose_order, hold_bodies
 from postil.comments.model import Located
 
 PLAIN_SIZE = 400
 """What a comment has beside its texts."""
-MOST_ROWS, MOST_QUESTIONS = 200, 64
-"""What is remembered of answers about numbers: the longest of them, and how many."""
-_counted: WeakKeyDictionary[Index, tuple[object, dict[tuple[object, ...], list[Any]]]] = WeakKeyDictionary()
 
 
 def read_page(
@@ -94,31 +90,10 @@ def count_holders(index: Index, where: str) -> int:
 def _count(index: Index, what: str, where: str, values: Sequence[object]) -> int:
     """Returns a number."""
     sentence = f"SELECT {what} FROM note WHERE ({where}) AND {SHOWN}"  # noqa: S608 - as in rows
-    return _remember(index, sentence, values)[0][0]
-
-
-def _remember(index: Index, sentence: str, values: Sequence[object]) -> list[Any]:
-    """Returns what is selected; it is asked anew where the cache was written to since, by whatever process.
-
-    Whoever reads page after page would have all comments counted for each of them.
-    """
-    with index.using() as db:
-        now = (db.execute("PRAGMA data_version").fetchone(), db.total_changes, id(db))
-    known = _counted.get(index, (None, {}))
-    if known[0] != now:
-        known = _counted[index] = now, {}
-    asked = (sentence, *values)
-    found = known[1].get(asked)
-    if found is None:
-        found = index.select(sentence, values)
-        if len(known[1]) >= MOST_QUESTIONS:
-            known[1].clear()
-        if len(found) <= MOST_ROWS:
-            known[1][asked] = found
-    return found
+    return index.remember(sentence, values)[0][0]
 
 
 def count_files(index: Index, where: str, values: Sequence[object] = ()) -> list[tuple[str, int]]:
     """Returns the files whose code has comments for which a condition holds, in order, each with how many."""
     sentence = f"SELECT now_path, count(*) FROM note WHERE ({where}) AND {SHOWN} GROUP BY now_path ORDER BY now_path"  # noqa: S608 - as in rows
-    return [(path, count) for path, count in _remember(index, sentence, values)]
+    return [(path, count) for path, count in index.remember(sentence, values)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
@@ -46,6 +46,7 @@ from postil.core.others.visible import on_one_line
 from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
+    from postil.comments.index.overview import Overview
     from postil.comments.model import Located
     from postil.comments.part import CommentsContext
     from postil.comments.sidecar.document import Sidecar
@@ -245,6 +246,12 @@ def _keep_first(found: Iterator[Located], limit: int) -> tuple[int, list[Located
     return total, first
 
 
+def _make_clause(conditions: Conditions, overview: Overview) -> tuple[str, list[object]]:
+    where, values = conditions.clause(overview)
+    # All that match are counted by file: the whole table is read quicker than each row by the tag's index.
+    return where.replace("tag = ?", "+tag = ?") or "1", values
+
+
 class CommentsById:
     """Comments by their id, in any file."""
 
@@ -303,19 +310,18 @@ class CommentsById:
             return ListedAt(tuple(found.held), found.total, damaged, revision=found.commit, later=later)
         overview = self._context.overview
         overview.refresh()
-        where, values = conditions.clause(overview)
-        # All that match are counted by file: the whole table is read quicker than each row by the tag's index.
-        where = where.replace("tag = ?", "+tag = ?") or "1"
         if changed:
             from postil.comments.show.changed_lines import find_base, list_changed_lines, touches_changed
 
             lines = list_changed_lines(self._tree, find_base(self._tree, changed))
             names = encode(list(lines)).decode()
+            where, values = _make_clause(conditions, overview)
             inside = f"{where} AND (now_path {LISTED} OR path {LISTED} OR state = 'review')"
             there = overview.index.stream(inside, (*values, names, names))
             total, located = _keep_first((each for each in there if touches_changed(lines, each)), limit)
+            damaged = overview.damaged(file)
         else:
-            total, located = self._read_first(where, values, limit)
+            total, located, damaged = overview.index.read(lambda: self._read_first(conditions, limit))
         if (
             file
             and not located
@@ -327,22 +333,25 @@ class CommentsById:
         located.sort(key=_order)
         shown = tuple(comment_now(each) for each in located[:limit])
         short = self._context.short_names() if call.current().person else {}
-        return Listed(shown, total, overview.damaged(file), short, overview.outside(file) or UNSET)
+        return Listed(shown, total, damaged, short, overview.outside(file) or UNSET)
 
-    def _read_first(self, where: str, values: Sequence[object], limit: int) -> tuple[int, list[Located]]:
-        """Returns how many comments there are, and as many as are shown of the first files."""
+    def _read_first(self, conditions: Conditions, limit: int) -> tuple[int, list[Located], tuple[Damage, ...]]:
+        """Returns how many comments there are, as many as are shown of the first files, and what cannot be read."""
         from postil.comments.index.pages import count_files, read_first  # SQLite, which the overview has loaded
 
-        index = self._context.overview.index
+        overview = self._context.overview
+        index, damaged = overview.index, overview.damaged(conditions.file)
+        where, values = _make_clause(conditions, overview)
         total, first = 0, list[str]()
         for path, count in count_files(index, where, values):
             if total < limit:
                 first.append(path)
             total += count
         if total <= limit:  # nothing is left out: no need to look at each twice
-            return total, index.rows(where, values)
+            return total, index.rows(where, values), damaged
         names = encode(first).decode()
-        return total, read_first(index, f"{where} AND now_path {LISTED}", (*values, names), _order, limit)
+        listed = read_first(index, f"{where} AND now_path {LISTED}", (*values, names), _order, limit)
+        return total, listed, damaged
 
     @reads("comments_show", thing="commentId", title="Show a comment", shell="comments show", positional=("commentId",))
     def show(self, commentId: Id) -> Shown:

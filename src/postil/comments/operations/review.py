@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
 
 Done: TypeAlias = Literal["placed", "resolved", "deleted", "skipped"]
+MOST_HELD = 200
+"""Lost comments that are read at once."""
 LOST = "state IN ('orphaned', 'review')"
 STALE = "stale = 1"
 AT_ONCE = 50
@@ -114,13 +116,27 @@ class ReviewTools:
         return self._list_lost(file, skip, limit)
 
     def _list_lost(self, file: str, skip: int, limit: int) -> Orphaned:
+        overview, there = self._context.overview, self._context.tree.where(file)
+        overview.refresh()
+        total, held = overview.index.read(lambda: self._read_lost(there))
+        if held is None:
+            found = self._find(file, LOST)
+            page = [*islice(found, skip, skip + limit)]
+            total = total if not file else skip + len(page) + _count(found)
+        else:
+            page = held[skip : skip + limit]
+        return Orphaned(self._explain(page), total, overview.outside(there) or UNSET)
+
+    def _read_lost(self, there: str) -> tuple[int, list[Located] | None]:
+        """Returns how many comments have lost their code, and which; None where they are too many to be held."""
         from postil.comments.index.pages import count_comments  # SQLite, which the overview has loaded
 
-        found = self._find(file, LOST)
-        page = [*islice(found, skip, skip + limit)]
-        total = count_comments(self._context.overview.index, LOST) if not file else skip + len(page) + _count(found)
-        outside = self._context.overview.outside(self._context.tree.where(file))
-        return Orphaned(self._explain(page), total, outside or UNSET)
+        index = self._context.overview.index
+        total = count_comments(index, LOST)
+        if total > MOST_HELD:
+            return total, None
+        held = [each for each in index.rows(LOST) if not there or is_about(there, each)] if total else []
+        return len(held), held
 
     def _find(self, file: str, where: str) -> Iterator[Located]:
         """Yields the comments of a file for which a condition holds, read as they are asked for."""

@@ -13,6 +13,8 @@ from postil.core.failure import InvalidArguments
 
 if TYPE_CHECKING:
     from postil.comments.index.overview import Overview
+    from postil.comments.model import Damage, Located
+    from postil.comments.search.text_file import Hits
 
 MOST_RESULTS = 1000
 
@@ -32,17 +34,23 @@ def search(
         raise InvalidArguments(f"Invalid arguments: limit is between 1 and {MOST_RESULTS}", path="limit")
     pattern = Pattern(query, plain=plain)
     overview.refresh()
-    where, values = conditions.clause(overview)
     hits = overview.index.search(pattern)
     if replies:
         from postil.comments.index.cache import search_replies  # SQLite, which the overview has loaded
 
         hits = hits.with_others(search_replies(overview.index, pattern))
-    total, located = overview.index.newest(hits, where, values, limit)
+    total, located, damaged = overview.index.read(lambda: _read_newest(overview, hits, conditions, limit))
     found = tuple(comment_now(each) for each in located)
     inside = {each.id: some for each in found if (some := _list_matching(pattern, each))} if replies else {}
-    damaged, outside = overview.damaged(conditions.file), overview.outside(conditions.file)
+    outside = overview.outside(conditions.file)
     return Found(found, total, query, shown, damaged, inside or UNSET, outside or UNSET)
+
+
+def _read_newest(
+    overview: Overview, hits: Hits, conditions: Conditions, limit: int
+) -> tuple[int, list[Located], tuple[Damage, ...]]:
+    where, values = conditions.clause(overview)
+    return *overview.index.newest(hits, where, values, limit), overview.damaged(conditions.file)
 
 
 def _list_matching(pattern: Pattern, each: CommentNow) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from typing import IO
 
 from msgspec import Struct
 
+from postil.comments.index.remembered import read_moment
 from postil.comments.search.patterns import END, GAP, Letters, Pattern
 from postil.core import limits
 from postil.workspace.clones.sharing import make_own_file
@@ -172,6 +173,8 @@ class TextFile:
         self._loose = Run()
         self._gone: set[int] = set()
         self._gone_seen = 0
+        self._moment: object = None
+        """What was said of the database when it was last read."""
 
     def search(self, db: sqlite3.Connection, pattern: Pattern) -> Hits:
         """Returns the comments whose text matches."""
@@ -181,6 +184,9 @@ class TextFile:
 
     def catch_up(self, db: sqlite3.Connection) -> None:
         """Take in the texts that came since the last time, and those that went."""
+        moment = read_moment(db)
+        if moment == self._moment:
+            return
         self._open(db)
         kind = self._kind
         gone = f"SELECT number, seq FROM {kind.gone} WHERE number > ?"  # noqa: S608 - names of ours, here and below
@@ -193,6 +199,7 @@ class TextFile:
             with suppress(OSError):  # no room for it: then every process reads the texts
                 self._write(db)
         self._read_loose(db)
+        self._moment = moment
 
     def _is_much_loose(self, db: sqlite3.Connection) -> bool:
         """Whether more texts are not in the file than every process should read by itself."""
