@@ -184,7 +184,8 @@ def test_a_damaged_record_is_named_and_keeps_no_other_up(state: State, store: Me
         store.add(message(comment))
     with state.writing() as changes:
         changes.put("inbox/repository/queued", f"{2:012d}", b'{"id": 2, "comm')
-    assert store.damaged() == [2]
+    look = store.look()
+    assert (look.damaged, [one.id for one in look.messages]) == ([2], [1, 3])
     assert [one.id for one in store.open_messages()] == [1, 3]
     assert [one.comment for one in store.take("me", ME, 2)] == ["one", "three"]
     with pytest.raises(MessageDamaged):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from postil.core import call
 from postil.inbox.failures import AlreadyClosed, NothingToSubmit, NotTheirs, StillOpen
@@ -31,6 +31,21 @@ REPEATED_WITHIN = 3600.0
 NOTED_EVERY = 30.0
 RECENT = 50
 """Replies that come along wherever a message is not shown alone: a list must not grow with every word."""
+
+
+class Look(Struct, frozen=True):
+    """What a list tells: everything that is open, what of it cannot be read, and answers nobody was told of."""
+
+    messages: list[Message]
+    """Oldest first."""
+    damaged: list[int]
+    """Their numbers. They are left as they are."""
+    answers: int
+
+
+def find_last(messages: Iterable[Message]) -> int:
+    """Returns the highest sequence number of some messages."""
+    return max((message.sequence for message in messages), default=0)
 
 
 class MessageStore:
@@ -104,6 +119,15 @@ class MessageStore:
             found = [messages.join_replies(one, RECENT) for space in OPEN for one in messages.decode_all(space)]
             return sorted(map(messages.as_of_now, found), key=lambda message: message.id)
 
+    def look(self) -> Look:
+        """Returns the open messages and what a list tells beside them, all of one moment."""
+        with self._reading() as messages:
+            rows = [row for space in OPEN for row in messages.records.range(self._prefix + space)]
+            read = [(key, decode(value)) for key, value in rows]
+            found = [messages.as_of_now(messages.join_replies(one, RECENT)) for _, one in read if one is not None]
+            damaged = sorted(int(key) if key.isdigit() else 0 for key, one in read if one is None)
+            return Look(sorted(found, key=lambda message: message.id), damaged, messages.count_answers())
+
     def drafts(self) -> list[Message]:
         """Returns what the caller has not sent yet, oldest first."""
         with self._reading() as messages:
@@ -133,12 +157,6 @@ class MessageStore:
             rows = (row for space in SPACES for row in records.range(self._prefix + space))
             return hash(tuple((key, zlib.crc32(value)) for key, value in rows))
 
-    def damaged(self) -> list[int]:
-        """Returns the numbers of open messages whose records cannot be read. They are left as they are."""
-        with self._state.reading() as records:
-            rows = [row for space in OPEN for row in records.range(self._prefix + space)]
-        return sorted(int(key) if key.isdigit() else 0 for key, value in rows if decode(value) is None)
-
     def waiting(self, client: str, most: int) -> list[Message]:
         """Returns what a client would be given now, the oldest first."""
         with self._reading() as messages:
@@ -156,7 +174,7 @@ class MessageStore:
 
     def sequence(self) -> int:
         """Returns the highest sequence number of any open message."""
-        return max((message.sequence for message in self.open_messages()), default=0)
+        return find_last(self.open_messages())
 
     # -- delivering -----------------------------------------------------------------------------------------------
 

@@ -76,6 +76,28 @@ def test_what_is_read_together_is_of_one_moment(comments: Comments) -> None:
     write_beside(index)
 
 
+def test_what_was_made_of_several_answers_is_made_again_after_a_change(comments: Comments) -> None:
+    index, made = comments.overview.index, list[int]()
+
+    def read() -> int:
+        made.append(len(index.rows("1")))
+        return made[-1]
+
+    assert [index.read(read, "how many") for _ in range(3)] == [1, 1, 1]
+    assert made == [1]
+    comments.add("a.py", 2, "two", "NOTE")
+    comments.overview.refresh()
+    assert index.read(read, "how many") == 2
+
+
+def test_what_was_made_of_a_long_answer_is_made_each_time(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postil.comments.index.remembered.MOST_ROWS", 0)
+    index, made = comments.overview.index, list[int]()
+    for _ in range(2):
+        index.read(lambda: made.append(len(index.rows("1"))), "how many")
+    assert made == [1, 1]
+
+
 def write_beside(index: Index) -> None:
     """Change a cache as another process does, without waiting for those who read."""
     with index.using() as db:

@@ -271,12 +271,13 @@ class Index:
         """Returns the same as `select`; SQLite is asked anew only where the cache was written to since."""
         return self.mend(lambda: self._remember(sentence, values))
 
-    def read(self, make: Callable[[], T]) -> T:
+    def read(self, make: Callable[[], T], *asked: object) -> T:
         """Returns what is made of several answers, all of one moment: the file is locked and looked at once.
 
-        Nothing may be written meanwhile, nor git be asked: other processes wait.
+        Nothing may be written meanwhile, nor git be asked: other processes wait. What is `asked` names it: it is made
+        anew only where the cache was written to since, and nobody may change what is returned.
         """
-        return self.mend(lambda: self._read(make))
+        return self.mend(lambda: self._read(make, asked))
 
     def mend(self, read: Callable[[], T]) -> T:
         """Returns what is read. A cache that turns out to be damaged is made anew from the files first, once."""
@@ -322,9 +323,20 @@ class Index:
                     self.remembered.keep(asked, known, size)
         return [*known]
 
-    def _read(self, make: Callable[[], T]) -> T:
-        with self._at_once():
-            return make()
+    def _read(self, make: Callable[[], T], asked: tuple[object, ...]) -> T:
+        with self._lock:
+            db = self._open
+            if asked and db is not None and not db.in_transaction:
+                known = self.remembered.find(db, asked)
+                if known is not None:
+                    return known[0]
+            with self._at_once() as (db, is_reading):
+                left_out = self.remembered.left_out
+                made = make()
+                if asked and is_reading and left_out == self.remembered.left_out:
+                    self.remembered.find(db, asked)  # of this moment, where nothing else was asked
+                    self.remembered.keep(asked, (made,))
+                return made
 
     @contextmanager
     def _at_once(self) -> Generator[tuple[sqlite3.Connection, bool]]:

@@ -100,9 +100,11 @@ def replace_notes(db: sqlite3.Connection, path: str, notes: Collection[Note]) ->
             changes.moved.append((*row[_FIXED:], seq))
         if hash(each.body) != body:
             changes.rewrite(each.body, seq)
-            if each.replies != (_read_replies(db, seq) if with_replies else ()):
+            held = _read_replies(db, seq) if with_replies else ()
+            if each.replies[: len(held)] != held:
                 db.execute("DELETE FROM reply WHERE seq = ?", (seq,))
-                _insert_replies(db, seq, each)
+                held = ()
+            _insert_replies(db, seq, each.replies[len(held) :])
     changes.make()
     db.executemany("DELETE FROM note WHERE seq = ?", [*gone, *((seq,) for seq, _, _, _ in before.values())])
 
@@ -136,12 +138,12 @@ def insert_note(db: sqlite3.Connection, row: Sequence[object], note: Note) -> No
     """Keep a comment that is new here, with its row."""
     number = db.execute(INSERT, tuple(row)).lastrowid
     db.execute("INSERT INTO body VALUES (?, ?, ?)", (number, note.text, note.body))
-    _insert_replies(db, number or 0, note)
+    _insert_replies(db, number or 0, note.replies)
 
 
-def _insert_replies(db: sqlite3.Connection, seq: int, note: Note) -> None:
-    if note.replies:
-        db.executemany("INSERT INTO reply (seq, text) VALUES (?, ?)", [(seq, text) for text in note.replies])
+def _insert_replies(db: sqlite3.Connection, seq: int, replies: Sequence[str]) -> None:
+    if replies:
+        db.executemany("INSERT INTO reply (seq, text) VALUES (?, ?)", [(seq, text) for text in replies])
 
 
 def _read_replies(db: sqlite3.Connection, seq: int) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ class Overview:
             self._catch_up()
 
     def _catch_up(self) -> None:
-        known, astray = self.index.stamps(), self.index.astray()
+        known, astray = self.index.read(lambda: (self.index.stamps(), self.index.astray()))
         lost = _Later(self._lost_stamp)
         now = {path: self._stamp(path) for path in self.store.paths()}
         changed = [path for path, stamp in now.items() if not _same(known.get(path, ""), stamp, lost)]
@@ -258,13 +258,13 @@ class Overview:
             return self.reader.file(path)
         self.refresh()
         problem, found = self.index.read(
-            lambda: (self.index.problem(path), self.index.rows(IN_FILE, (path, path))),
+            lambda: (self.index.problem(path), self.index.rows(IN_FILE, (path, path))), "file", path
         )
         if problem is None:  # not among the files that are walked, such as those of node_modules
             return self.reader.file(path) + found
         if problem:
             self.store.read(path)  # says in the contract's words what is wrong with it
-        return found
+        return [*found]
 
     def file_page(self, path: RelativePath, first: int, most: int, most_bytes: int) -> tuple[list[Located], int]:
         """Returns some of the comments of one file, and how many it has: a file of very many is not held whole."""

@@ -27,6 +27,8 @@ class Remembered:
         self._moment: object = None
         self._answers: dict[tuple[object, ...], Sequence[Any]] = {}
         self._size = 0
+        self.left_out = 0
+        """How many answers were too long: what is made of one is too long as well."""
 
     def find(self, db: sqlite3.Connection, asked: tuple[object, ...]) -> Sequence[Any] | None:
         """Returns the answer to a question; None where nobody asked it since the cache was last written to."""
@@ -41,6 +43,7 @@ class Remembered:
         size = size or ROW * len(answer)
         size += sum(len(each) for each in asked if isinstance(each, (str, bytes)))
         if len(answer) > MOST_ROWS or size > MOST_BYTES // 4:
+            self.left_out += 1
             return
         if len(self._answers) >= MOST_QUESTIONS or self._size + size > MOST_BYTES:
             self._forget()

@@ -321,7 +321,9 @@ class CommentsById:
             total, located = _keep_first((each for each in there if touches_changed(lines, each)), limit)
             damaged = overview.damaged(file)
         else:
-            total, located, damaged = overview.index.read(lambda: self._read_first(conditions, limit))
+            total, located, damaged = overview.index.read(
+                lambda: self._read_first(conditions, limit), "list", conditions, limit
+            )
         if (
             file
             and not located
@@ -330,8 +332,7 @@ class CommentsById:
             and not os.path.exists(os.path.join(self._tree.root, file))
         ):
             raise self._tree.not_found(file)
-        located.sort(key=_order)
-        shown = tuple(comment_now(each) for each in located[:limit])
+        shown = tuple(comment_now(each) for each in sorted(located, key=_order)[:limit])
         short = self._context.short_names() if call.current().person else {}
         return Listed(shown, total, damaged, short, overview.outside(file) or UNSET)
 

@@ -118,7 +118,7 @@ class ReviewTools:
     def _list_lost(self, file: str, skip: int, limit: int) -> Orphaned:
         overview, there = self._context.overview, self._context.tree.where(file)
         overview.refresh()
-        total, held = overview.index.read(lambda: self._read_lost(there))
+        total, held = overview.index.read(lambda: self._read_lost(there), "lost", there)
         if held is None:
             found = self._find(file, LOST)
             page = [*islice(found, skip, skip + limit)]

@@ -24,6 +24,8 @@ Rows: TypeAlias = Iterable[tuple[CommentNow, str]]
 Pieces: TypeAlias = Iterator[tuple[bytes, int]]
 """Bytes of the document, each with how many comments are in them."""
 
+encode = msgspec.json.Encoder().encode
+
 _SECRET = re.compile(
     r"(AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{20,}|glpat-[\w-]{10,}|xox[baprs]-[\w-]{10,}|sk-[A-Za-z0-9_-]{20,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"
@@ -45,7 +47,7 @@ def json_pieces(rows: Rows) -> Pieces:
             yield b",", 0
         path = comment.filePath
         total += 1
-        yield msgspec.json.encode({**msgspec.to_builtins(comment), "sourceContext": context}), 1
+        yield b'%b,"sourceContext":%b}' % (encode(comment)[:-1], encode(context)), 1
     yield (b"" if path is None else b"]}") + b'],"totalComments":%d}' % total, 0
 
 

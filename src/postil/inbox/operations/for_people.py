@@ -25,6 +25,7 @@ from postil.inbox.capture import capture
 from postil.inbox.failures import KeptAsDraft
 from postil.inbox.model import Context, Kind, Message, Number, Place, Side, check_comment, format_span
 from postil.inbox.part import Inbox, timestamp
+from postil.inbox.store import find_last
 from postil.workspace.digest import sha256
 
 ANSWERS_TOLD = 5
@@ -197,20 +198,20 @@ class PeopleTools:
         """List the messages people sent about this repository that are still open, with where their code is now."""
         self._inbox.take_legacy()
         store, person = self._inbox.messages, call.current().person
-        messages = [] if drafts else store.open_messages()
+        look = store.look()
+        messages = [] if drafts else [*look.messages]
         if drafts or person:
             messages += store.drafts()
         if all:
             messages += store.closed_messages()
         messages = sorted((one for one in messages if one.id > after), key=lambda message: message.id)
-        damaged = store.damaged()
-        if damaged:
-            numbers = ", ".join(f"#{number}" for number in damaged)
+        if look.damaged:
+            numbers = ", ".join(f"#{number}" for number in look.damaged)
             call.current().tell_damage(f"damaged and not shown: {numbers}. Send them again")
         shown = tuple(self._inbox.show(message) for message in messages)
         page = shown if person else cut_page(shown)
         note = "" if page else self._inbox.warn_outside()
-        return Listed(page, store.sequence(), len(shown) - len(page), store.count_answers(), note)
+        return Listed(page, find_last(look.messages), len(shown) - len(page), look.answers, note)
 
     @reads("inbox_show", shell="inbox show", positional=("id",))
     def show(

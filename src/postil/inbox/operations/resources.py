@@ -110,7 +110,7 @@ class MessageResources:
     def check_inbox(self) -> Finding:
         """See whether messages can be kept."""
         try:
-            counts, damaged = self._inbox.messages.counts(), self._inbox.messages.damaged()
+            counts, damaged = self._inbox.messages.counts(), self._inbox.messages.look().damaged
         except Failure as failure:
             return Finding("error", failure.message, failure.advice)
         if damaged:
