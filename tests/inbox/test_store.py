@@ -215,7 +215,7 @@ def test_a_flipped_byte_anywhere_is_a_failure_or_no_matter(tmp_path: Path) -> No
         try:
             for one in broken.open_messages():
                 broken.text_of(one)
-            broken.damaged()
+            broken.look()
             broken.add(message("more"))
             broken.take("you", ME, 10)
             outcomes.add("fine")

@@ -94,6 +94,18 @@ def test_replies_that_change_and_go_are_not_found_any_more(comments: Comments) -
     assert comments.search("other words").totalResults == 0
 
 
+def test_a_reply_more_leaves_those_before_it_as_they_are_kept(comments: Comments) -> None:
+    identity = comments.add("a.py", 3, "Why?", "QUESTION").commentId
+    kept: list[list[object]] = []
+    for words in ("first answer", "second answer", "third answer"):
+        comments.reply(identity, words)
+        assert comments.search(words).totalResults == 1
+        kept.append(comments.overview.index.select("SELECT number, text FROM reply ORDER BY number"))
+    assert [len(each) for each in kept] == [1, 2, 3]
+    assert kept[2][:2] == kept[1]
+    assert kept[1][:1] == kept[0]
+
+
 def test_many_replies_are_searched_by_every_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_file, "MOST_LOOSE", 3)
     comments = workspace(tmp_path, **{"a.py": CODE})

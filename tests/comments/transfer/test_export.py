@@ -180,3 +180,24 @@ def test_an_export_holds_every_word_however_long_a_comment_is(comments: Comments
     first, second = msgspec.json.decode(str(comments.export("json").document))["files"][0]["comments"]
     assert first["text"] == text
     assert [each["text"] for each in second["replies"]] == [each["text"] for each in held["comments"][1]["replies"]]
+
+
+def test_who_exports_again_gets_the_codes_of_the_lines_as_they_are_then(comments: Comments) -> None:
+    comments.add("a.py", 5, "five")
+    codes = [_read_codes(comments) for _ in range(2)]
+    write(root_of(comments), "a.py", CODE.replace("value_6 = 6", "value_6 = 66"))
+    codes += [_read_codes(comments) for _ in range(2)]
+    assert codes[0] == codes[1] != codes[2] == codes[3]
+
+
+def _read_codes(comments: Comments) -> str:
+    return msgspec.json.decode(str(comments.export("json").document))["files"][0]["comments"][0]["lineCodes"]
+
+
+def test_the_codes_of_few_files_are_remembered(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "MOST_MARKED", 1)
+    for path in ("a.py", "lib/b.py"):
+        comments.add(path, 5, "five")
+    first = str(comments.export("json").document)
+    assert str(comments.export("json").document) == first
+    assert len(export._known) == 1  # pyright: ignore[reportPrivateUsage]
