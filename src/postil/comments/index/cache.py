@@ -99,7 +99,7 @@ class Index:
         """The connection that reads several answers of one moment, and the thread it does so for."""
         self.remembered = Remembered()
         self._texts = {COMMENTS: TextFile(base), REPLIES: TextFile(f"{base}-replies", REPLIES)}
-        self.decode = msgspec.msgpack.Decoder(Located).decode
+        self.decode = _decode
 
     def stamps(self) -> dict[str, str]:
         """Returns what was seen of every file."""
@@ -136,7 +136,7 @@ class Index:
     def rows(self, where: str, values: Sequence[object] = ()) -> list[Located]:
         """Returns the comments for which a condition holds, by file. The condition is ours, its values the caller's."""
         sentence = f"{_BODIES} WHERE ({where}) AND {SHOWN} ORDER BY path, place"
-        return self.mend(lambda: self._decode_bodies(sentence, values))
+        return self.mend(lambda: self._recall(sentence, values, _take_bodies))
 
     def stream(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Located]:
         """Yields the comments for which a condition holds, a page at a time: memory need not hold them all."""
@@ -164,17 +164,6 @@ class Index:
                     return page, False
         return page, len(page) < PAGE
 
-    def digest(self, where: str, values: Sequence[object] = ()) -> bytes:
-        """Returns what changes whenever one of the comments for which a condition holds does."""
-        import hashlib  # only subscribers need it
-
-        made = hashlib.blake2b(digest_size=16)
-        sentence = f"{_BODIES} WHERE ({where}) AND {SHOWN} ORDER BY path, place"
-        with self.using() as db:
-            for (body,) in db.execute(sentence, tuple(values)):
-                made.update(body)
-        return made.digest()
-
     def counts(self) -> Counter[str]:
         """Returns how many open comments there are, and how many in each state."""
         count: Counter[str] = Counter()
@@ -193,10 +182,6 @@ class Index:
         sentence = "SELECT id FROM note WHERE instr(id, ?)" if part else "SELECT id FROM note"
         return {name for (name,) in self.select(sentence, (part,) if part else ())}
 
-    def elsewhere(self) -> list[str]:
-        """Returns the files that code of comments in other files has gone to."""
-        return [path for (path,) in self.remember("SELECT DISTINCT now_path FROM note WHERE now_path != path")]
-
     def astray(self) -> set[tuple[str, str]]:
         """Returns the files with a comment whose code has gone to another, with that one."""
         return {(path, there) for path, there in self.select("SELECT path, now_path FROM note WHERE now_path != path")}
@@ -214,7 +199,8 @@ class Index:
             where = ""
         first = None if where else self._first(among, limit, hits.among)
         if first is None:
-            kept = self._kept(among.numbers(), where, values)
+            with self.using() as db:
+                kept = _sort_newest(db, among.numbers(), where, values)
             return len(kept), self._bodies(kept[:limit])
         return len(among), self._bodies(first)
 
@@ -233,16 +219,6 @@ class Index:
                 elif looked > 8 * total and total <= FEW:
                     return None  # they are all old
         return first
-
-    def _kept(self, numbers: Sequence[int], where: str, values: Sequence[object]) -> list[int]:
-        found: list[tuple[str, str, int]] = []
-        with self.using() as db:
-            for at in range(0, len(numbers), 500):
-                some = ",".join(map(str, numbers[at : at + 500]))
-                extra = f"AND {where}" if where else ""
-                sentence = f"SELECT created, id, seq FROM note WHERE seq IN ({some}) {extra}"  # noqa: S608 - integers
-                found += db.execute(sentence, tuple(values))
-        return [number for _, _, number in sorted(found, reverse=True)]
 
     def _bodies(self, numbers: Sequence[int]) -> list[Located]:
         found: dict[int, Located] = {}
@@ -269,7 +245,7 @@ class Index:
 
     def remember(self, sentence: str, values: Sequence[object] = ()) -> list[Any]:
         """Returns the same as `select`; SQLite is asked anew only where the cache was written to since."""
-        return self.mend(lambda: self._remember(sentence, values))
+        return self.mend(lambda: self._recall(sentence, values, _take_rows))
 
     def read(self, make: Callable[[], T], *asked: object) -> T:
         """Returns what is made of several answers, all of one moment: the file is locked and looked at once.
@@ -300,25 +276,15 @@ class Index:
         with self.using() as db:
             return db.execute(sentence, tuple(values)).fetchall()
 
-    def _remember(self, sentence: str, values: Sequence[object]) -> list[Any]:
+    def _recall(
+        self, sentence: str, values: Sequence[object], take: Callable[[sqlite3.Cursor], tuple[list[T], int]]
+    ) -> list[T]:
+        """Returns what is taken of the rows and how large that is; of memory where nothing was written since."""
         asked = (sentence, *values)
         with self._at_once() as (db, is_reading):
             known = self.remembered.find(db, asked) if is_reading else None
             if known is None:
-                known = db.execute(sentence, tuple(values)).fetchall()
-                if is_reading:
-                    self.remembered.keep(asked, known)
-        return [*known]
-
-    def _decode_bodies(self, sentence: str, values: Sequence[object]) -> list[Located]:
-        asked = (sentence, *values)
-        with self._at_once() as (db, is_reading):
-            known = self.remembered.find(db, asked) if is_reading else None
-            if known is None:
-                size, known = 0, list[Located]()
-                for (body,) in hold_bodies(db.execute(sentence, tuple(values))):
-                    size += len(body)
-                    known.append(self.decode(body))
+                known, size = take(db.execute(sentence, tuple(values)))
                 if is_reading:
                     self.remembered.keep(asked, known, size)
         return [*known]
@@ -375,7 +341,7 @@ class Index:
             if self._open is not None:
                 self._open.close()
             if in_memory:
-                self._open = self._prepared(":memory:")
+                self._open = _prepare(":memory:")
                 return
             for name in (self._path, f"{self._path}-journal"):
                 with suppress(OSError):
@@ -387,36 +353,59 @@ class Index:
         try:
             make_own_folder(os.path.dirname(self._path))
             if not _is_cut_off(self._path):
-                return self._prepared(self._path)
+                return _prepare(self._path)
         except (sqlite3.DatabaseError, OSError):
             pass
         try:
             for name in (self._path, f"{self._path}-journal"):
                 if os.path.exists(name):
                     os.unlink(name)  # a cache: what was in it is in the sidecars
-            return self._prepared(self._path)
+            return _prepare(self._path)
         except (sqlite3.DatabaseError, OSError):
-            return self._prepared(":memory:")
+            return _prepare(":memory:")
 
-    def _prepared(self, path: str) -> sqlite3.Connection:
-        if path != ":memory:" and not os.path.exists(path):
-            make_own_file(path)  # before SQLite makes a journal of the same mode
-        db = sqlite3.connect(path, timeout=60, check_same_thread=False)
-        try:
-            db.execute("PRAGMA journal_mode=TRUNCATE")
-            db.execute("PRAGMA synchronous=FULL")
-            db.execute("PRAGMA cache_size=-16384")
-            (layout,) = db.execute("PRAGMA user_version").fetchone()
-            if layout != LAYOUT:
-                with db:
-                    for table in _EVERY:
-                        db.execute(f"DROP TABLE IF EXISTS {table}")
-                    db.execute(f"PRAGMA user_version={LAYOUT}")
-            db.executescript(TEXT_TABLES + _TABLES)
-        except sqlite3.DatabaseError:
-            db.close()
-            raise
-        return db
+
+_decode = msgspec.msgpack.Decoder(Located).decode
+
+
+def _take_rows(rows: sqlite3.Cursor) -> tuple[list[Any], int]:
+    return rows.fetchall(), 0
+
+
+def _take_bodies(rows: sqlite3.Cursor) -> tuple[list[Located], int]:
+    size, found = 0, list[Located]()
+    for (body,) in hold_bodies(rows):
+        size += len(body)
+        found.append(_decode(body))
+    return found, size
+
+
+def _sort_newest(db: sqlite3.Connection, numbers: Sequence[int], where: str, values: Sequence[object]) -> list[int]:
+    """Returns those of some comments that fulfil a condition, the newest first."""
+    found: list[tuple[str, str, int]] = []
+    for at in range(0, len(numbers), 500):
+        some = ",".join(map(str, numbers[at : at + 500]))
+        extra = f"AND {where}" if where else ""
+        sentence = f"SELECT created, id, seq FROM note WHERE seq IN ({some}) {extra}"  # noqa: S608 - integers
+        found += db.execute(sentence, tuple(values))
+    return [number for _, _, number in sorted(found, reverse=True)]
+
+
+def make_digest(index: Index, where: str, values: Sequence[object] = ()) -> bytes:
+    """Returns what changes whenever one of the comments for which a condition holds does."""
+    import hashlib  # only subscribers need it
+
+    made = hashlib.blake2b(digest_size=16)
+    sentence = f"{_BODIES} WHERE ({where}) AND {SHOWN} ORDER BY path, place"
+    with index.using() as db:
+        for (body,) in db.execute(sentence, tuple(values)):
+            made.update(body)
+    return made.digest()
+
+
+def list_elsewhere(index: Index) -> list[str]:
+    """Returns the files that code of comments in other files has gone to."""
+    return [path for (path,) in index.remember("SELECT DISTINCT now_path FROM note WHERE now_path != path")]
 
 
 def choose_order(index: Index, where: str, values: Sequence[object]) -> str:
@@ -437,6 +426,27 @@ def hold_bodies(rows: Iterable[T]) -> Iterator[T]:
             call.hold(size, grows=True)
             size = 0
         yield row
+
+
+def _prepare(path: str) -> sqlite3.Connection:
+    if path != ":memory:" and not os.path.exists(path):
+        make_own_file(path)  # before SQLite makes a journal of the same mode
+    db = sqlite3.connect(path, timeout=60, check_same_thread=False)
+    try:
+        db.execute("PRAGMA journal_mode=TRUNCATE")
+        db.execute("PRAGMA synchronous=FULL")
+        db.execute("PRAGMA cache_size=-16384")
+        (layout,) = db.execute("PRAGMA user_version").fetchone()
+        if layout != LAYOUT:
+            with db:
+                for table in _EVERY:
+                    db.execute(f"DROP TABLE IF EXISTS {table}")
+                db.execute(f"PRAGMA user_version={LAYOUT}")
+        db.executescript(TEXT_TABLES + _TABLES)
+    except sqlite3.DatabaseError:
+        db.close()
+        raise
+    return db
 
 
 def _is_cut_off(path: str) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from postil.comments.index.cache import make_digest
 from postil.comments.index.change_gate import folders_below, watch_new_folders
 from postil.comments.storage.store import SUFFIX
 from postil.core.failure import Failure
@@ -49,7 +50,7 @@ class Subscriptions:
                 self._stop = self._start()
             subscriber = _Subscriber(condition, values, changed, b"")
             self._overview.refresh()
-            subscriber.digest = self._overview.index.digest(condition, values)
+            subscriber.digest = make_digest(self._overview.index, condition, values)
             self._subscribers.append(subscriber)
 
         def stop() -> None:
@@ -108,7 +109,7 @@ class Subscriptions:
         with self._lock:
             subscribers = list(self._subscribers)
         for subscriber in subscribers:
-            digest = self._overview.index.digest(subscriber.condition, subscriber.values)
+            digest = make_digest(self._overview.index, subscriber.condition, subscriber.values)
             if digest != subscriber.digest:
                 subscriber.digest = digest
                 subscriber.changed()

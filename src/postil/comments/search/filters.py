@@ -83,7 +83,10 @@ class Conditions(Struct, frozen=True):
         if self.file:
             parts.append("(path IN (SELECT value FROM json_each(?))")
             parts[-1] += " OR (now_path != path AND now_path IN (SELECT value FROM json_each(?))))"
-            values += (self._matching(overview.index.paths()), self._matching(overview.index.elsewhere()))
+            from postil.comments.index.cache import list_elsewhere  # SQLite, which the overview has loaded
+
+            index = overview.index
+            values += (self._matching(index.paths()), self._matching(list_elsewhere(index)))
         return " AND ".join(parts), values
 
     def hold_for(self, each: CommentNow) -> bool:
