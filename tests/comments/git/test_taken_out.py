@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from postil.comments.git import taken_out
+from postil.comments.storage import erased
 from postil.workspace.paths import RelativePath
 from tests.comments.workspaces import Comments, commit, plain_workspace, sidecar, workspace, write
-from tests.workspace.repositories import git
+from tests.workspace.repositories import git, new_repository
 
 CODE = "".join(f"value_{number} = {number}\n" for number in range(9))
 
@@ -179,3 +182,49 @@ def test_what_a_stash_holds_is_not_told_while_the_file_is_edited(tmp_path: Path)
     git(tmp_path, "stash", "push", "-q")
     comments.add("a.py", 8, "after it", "NOTE")
     assert _erased(comments) == []
+
+
+def _begin_inside(root: Path) -> Comments:
+    """A submodule that has a comment in its work tree."""
+    new_repository(root / "origin", a__py=CODE)
+    comments = workspace(root / "work", **{"b.py": CODE})
+    git(root / "work", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(root / "origin"), "sub")
+    commit(root / "work", "with a submodule")
+    comments.add("sub/a.py", 2, "inside", "NOTE")
+    return comments
+
+
+def test_what_the_git_of_a_submodule_took_out_is_not_told(tmp_path: Path) -> None:
+    """The workspace's own git was asked, which knows nothing of files in there."""
+    comments = _begin_inside(tmp_path)
+    inside = tmp_path / "work" / "sub"
+    git(inside, "checkout", "-q", "-b", "side")
+    commit(inside, "on the other branch alone")
+    git(inside, "checkout", "-q", "-")
+    assert not comments.store.has(RelativePath("sub/a.py"))
+    assert _erased(comments) == []
+    assert "gone" not in comments.contract.glance()
+
+
+def test_a_deleted_sidecar_of_a_submodule_comes_back_as_it_was_committed_there(tmp_path: Path) -> None:
+    comments = _begin_inside(tmp_path)
+    inside = tmp_path / "work" / "sub"
+    commit(inside, "with a comment")
+    (inside / "a.py.comments").unlink()
+    assert len(_erased(comments)) == 1
+    comments.maintenance.restore(all=True)
+    assert git(inside, "status", "--short") == ""
+
+
+def test_very_many_files_that_are_gone_are_counted_for_a_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git had a second for each two hundred of them."""
+    comments, _ = _begin(tmp_path)
+    comments.add("b.py", 2, "in another file", "NOTE")
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.py.comments").unlink()
+    monkeypatch.setattr(taken_out, "ASKED_TOGETHER", 1)
+    assert "3 that were written here are gone" in comments.contract.glance()
+    monkeypatch.setattr(erased, "time", SimpleNamespace(monotonic=iter((0.0, 10.0)).__next__))
+    assert "more than 2 that were written here are gone" in comments.contract.glance()

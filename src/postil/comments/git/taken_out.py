@@ -2,17 +2,22 @@
 
 git took a sidecar out when its index does not have it while the last commit has (`git rm`), when a sparse checkout
 leaves it out, or when the comments are in commits of other branches or earlier ones. Whoever deleted the source as well
-meant both. Not here: what our own log says of them (`storage/erased.py`).
+meant both. A file in a submodule is asked for in that. Not here: what our own log says of them (`storage/erased.py`).
 """
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from postil.comments.git.objects import iterate_objects
 from postil.comments.source_tree import SourceTree
-from postil.workspace.git import TIMEOUT, run_git, try_git
+from postil.core.failure import Failure
+from postil.workspace.failures import GitTimedOut
+from postil.workspace.git import TIMEOUT, read_blob, run_git, try_git
 
 SUFFIX = ".comments"
 MOST_READ = 32 << 20
@@ -21,15 +26,86 @@ MOST_COMMITS = 500
 ASKED_TOGETHER = 200
 
 
+class Home(NamedTuple):
+    """The repository that files are in: the workspace's own, or one in a folder of it."""
+
+    folder: str
+    root: str
+
+    def inside(self, path: str) -> str:
+        """Returns the path in the repository of a file of the workspace."""
+        return path.removeprefix(f"{self.folder}/") if self.folder else path
+
+    def outside(self, inside: str) -> str:
+        """Returns the path in the workspace of a file of the repository."""
+        return f"{self.folder}/{inside}" if self.folder else inside
+
+
+def find_home(tree: SourceTree, path: str) -> Home:
+    """Returns the repository that a file is in."""
+    folder = os.path.dirname(path)
+    while folder:
+        inner = os.path.join(tree.root, folder)
+        if os.path.lexists(os.path.join(inner, ".git")):
+            return Home(folder, inner)
+        folder = os.path.dirname(folder)
+    return Home("", tree.root)
+
+
+def read_committed(tree: SourceTree, path: str) -> bytes | None:
+    """Returns the sidecar of a file as the last commit has it."""
+    home = find_home(tree, path)
+    if home.folder and not _can_be_asked(home):
+        return None
+    return read_blob(home.root, f"HEAD:{home.inside(path)}{SUFFIX}")
+
+
+def find_commit_time(tree: SourceTree, path: str) -> str:
+    """Returns when the sidecar of a file was last committed, as sidecars write it; empty where it never was."""
+    home = find_home(tree, path)
+    said = try_git(home.root, "log", "-1", "--format=%ct", "HEAD", "--", home.inside(path) + SUFFIX).out.strip()
+    return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(int(said))) if said.isdigit() else ""
+
+
 def find_vanished(tree: SourceTree, paths: Sequence[str], timeout: float = TIMEOUT) -> set[str]:
     """Returns those of some files without a sidecar from which git did not take it. Raises GitTimedOut."""
     here = [path for path in paths if tree.stat(path)]
     if not tree.git or not here:
         return set(here)
-    states = {name: state for part in _split(here) for state, name in _list_states(tree, part, timeout)}
+    return {
+        home.outside(path)
+        for home, some in _group(tree, here)
+        for path in _find_vanished(home, [home.inside(path) for path in some], timeout)
+    }
+
+
+def _find_vanished(home: Home, here: Sequence[str], timeout: float) -> set[str]:
+    states = {name: state for part in split(here) for state, name in _list_states(home, part, timeout)}
     unknown = [path for path in here if path + SUFFIX not in states]
-    committed = {name for part in _split(unknown) for name in _list_committed(tree, part, timeout)}
+    committed = {name for part in split(unknown) for name in _list_committed(home, part, timeout)}
     return {path for path in here if states.get(path + SUFFIX, "H") != "S" and path + SUFFIX not in committed}
+
+
+def _group(tree: SourceTree, paths: Collection[str]) -> Iterator[tuple[Home, list[str]]]:
+    """Yields files by the repository they are in, but for those of one in which git cannot be asked."""
+    folders: dict[str, Home] = {}
+    homes: dict[Home, list[str]] = {}
+    for path in paths:
+        folder = os.path.dirname(path)
+        home = folders.get(folder) or folders.setdefault(folder, find_home(tree, path))
+        homes.setdefault(home, []).append(path)
+    for home, some in homes.items():
+        if not home.folder or _can_be_asked(home):
+            yield home, some
+
+
+def _can_be_asked(home: Home) -> bool:
+    try:
+        return try_git(home.root, "rev-parse", "--git-dir").status == 0
+    except GitTimedOut:
+        raise
+    except Failure:
+        return False
 
 
 def find_deleted_here(tree: SourceTree) -> list[str]:
@@ -45,14 +121,21 @@ def find_taken_by_git(
     tree: SourceTree, wanted: Mapping[str, Collection[str]], timeout: float = TIMEOUT
 ) -> dict[str, set[str]]:
     """Returns those of some ids, by file, that git took out: a commit has them, and the last one has not."""
-    unknown = {path: set(names) for path, names in wanted.items()}
-    heads = {f"HEAD:{path}{SUFFIX}": path for path in wanted}
-    for name, text in iterate_objects(tree.root, heads):
+    taken: dict[str, set[str]] = {}
+    for home, paths in _group(tree, wanted):
+        found = _find_taken(home, {home.inside(path): set(wanted[path]) for path in paths}, timeout)
+        taken |= {home.outside(path): names for path, names in found.items()}
+    return taken
+
+
+def _find_taken(home: Home, unknown: dict[str, set[str]], timeout: float) -> dict[str, set[str]]:
+    heads = {f"HEAD:{path}{SUFFIX}": path for path in unknown}
+    for name, text in iterate_objects(home.root, heads):
         unknown[heads[name]] = {each for each in unknown[heads[name]] if each.encode() not in text}
     taken: dict[str, set[str]] = {}
-    for part in _split([path for path, names in unknown.items() if names]):
-        for path, blobs in _list_blobs(tree, part, timeout).items():
-            for _, text in iterate_objects(tree.root, blobs, most=MOST_READ):
+    for part in split([path for path, names in unknown.items() if names]):
+        for path, blobs in _list_blobs(home, part, timeout).items():
+            for _, text in iterate_objects(home.root, blobs, most=MOST_READ):
                 found = {each for each in unknown[path] if each.encode() in text}
                 taken.setdefault(path, set()).update(found)
                 unknown[path] -= found
@@ -61,28 +144,29 @@ def find_taken_by_git(
     return taken
 
 
-def _split(paths: Sequence[str]) -> Iterator[Sequence[str]]:
+def split(paths: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yields as many files as git is asked of together."""
     for at in range(0, len(paths), ASKED_TOGETHER):
         yield paths[at : at + ASKED_TOGETHER]
 
 
-def _list_states(tree: SourceTree, paths: Sequence[str], timeout: float) -> Iterator[tuple[str, str]]:
+def _list_states(home: Home, paths: Sequence[str], timeout: float) -> Iterator[tuple[str, str]]:
     """Yields what git's index says of sidecars that it has: `S` is one that a sparse checkout leaves out."""
     names = (path + SUFFIX for path in paths)
-    out = try_git(tree.root, "ls-files", "-t", "-z", "--", *names, timeout=timeout).out
+    out = try_git(home.root, "ls-files", "-t", "-z", "--", *names, timeout=timeout).out
     for row in out.decode("utf-8", "surrogateescape").split("\0"):
         if row:
             yield row[0], row[2:]
 
 
-def _list_committed(tree: SourceTree, paths: Sequence[str], timeout: float) -> list[str]:
+def _list_committed(home: Home, paths: Sequence[str], timeout: float) -> list[str]:
     """Returns those of some sidecars that the last commit has."""
     names = (path + SUFFIX for path in paths)
     asked = ("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD", "--", *names)
-    return try_git(tree.root, *asked, timeout=timeout).out.decode("utf-8", "surrogateescape").split("\0")
+    return try_git(home.root, *asked, timeout=timeout).out.decode("utf-8", "surrogateescape").split("\0")
 
 
-def _list_blobs(tree: SourceTree, paths: Sequence[str], timeout: float) -> dict[str, list[str]]:
+def _list_blobs(home: Home, paths: Sequence[str], timeout: float) -> dict[str, list[str]]:
     """Returns the versions of sidecars that commits made, newest first: of any branch, and of those that are gone.
 
     A stash is a merge, and what it holds of files that git does not know is in its third parent.
@@ -90,7 +174,7 @@ def _list_blobs(tree: SourceTree, paths: Sequence[str], timeout: float) -> dict[
     shape = ("--all", "--reflog", "--full-history", "-m", "--raw", "--no-abbrev", "--no-renames", "-z", "--format=")
     most = f"--max-count={MOST_COMMITS * len(paths)}"
     names = (path + SUFFIX for path in paths)
-    words = run_git(tree.root, "log", *shape, most, "--", *names, timeout=timeout).split(b"\0")
+    words = run_git(home.root, "log", *shape, most, "--", *names, timeout=timeout).split(b"\0")
     found: dict[str, dict[str, None]] = {path: {} for path in paths}
     for about, name in pairwise(words):
         if about.lstrip(b"\n").startswith(b":"):

@@ -16,14 +16,13 @@ from postil.comments.storage.erased import (
     describe,
     describe_reply,
     find_erased_replies,
-    put_back,
-    put_back_reply,
     read_gone,
 )
+from postil.comments.storage.put_back import put_back, put_back_reply
 from postil.comments.storage.store import SUFFIX
 from postil.core import call
 from postil.core.answer import Answer
-from postil.core.failure import InvalidArguments
+from postil.core.failure import Failure, InvalidArguments
 from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
@@ -36,8 +35,20 @@ class Restored(Answer, frozen=True):
     """Comments that were written again."""
 
     comments: tuple[Erased, ...]
+    failed: tuple[str, ...] = ()
+    """The files into which nothing could be written, and why."""
+
+    @property
+    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+        """7 when something could not be brought back."""
+        return 7 if self.failed else 0
 
     def for_model(self) -> str:
+        return "\n".join([self._tell(), *(f"⚠️ {said}" for said in self.failed)])
+
+    def _tell(self) -> str:
+        if not self.comments and self.failed:
+            return "Nothing was brought back"
         if not self.comments:
             return "Nothing was taken out by another program."
         rows = [
@@ -80,12 +91,21 @@ def tell_vanished(context: CommentsContext, there: Collection[str]) -> str:
 
 def restore_all(context: CommentsContext) -> Restored:
     """Write again all that another program took out."""
+    told: list[Erased] = []
+    failed: list[str] = []
     with read_gone(context.store, context.overview.held) as gone:
-        told = [each for some in _group(gone.find_erased()).values() for each in _put_back(context, gone, some)]
-    replies = find_erased_replies(context.store)
-    for name, reply in replies.items():
-        put_back_reply(context.store, name, reply)
-    return Restored((*told, *(describe_reply(name, reply) for name, reply in replies.items())))
+        for path, some in _group(gone.find_erased()).items():
+            try:
+                told += _put_back(context, gone, some)
+            except Failure as fault:
+                failed.append(f"{path}{SUFFIX}: {fault.message}. {fault.advice}")
+    for name, reply in find_erased_replies(context.store).items():
+        try:
+            put_back_reply(context.store, name, reply)
+            told.append(describe_reply(name, reply))
+        except Failure as fault:
+            failed.append(f"{reply.path}{SUFFIX}: {fault.message}. {fault.advice}")
+    return Restored((*told,), tuple(dict.fromkeys(failed)))
 
 
 def _group(found: Mapping[str, Kept]) -> dict[str, list[Kept]]:
@@ -99,8 +119,7 @@ def _put_back(context: CommentsContext, gone: Gone, some: Sequence[Kept]) -> Ite
     """Write comments of one file again. Yields what is told of them."""
     written = [each for kept in some if (each := gone.load(kept))]
     if written:
-        put_back(context.store, written, gone.list_taken_out(written[0].path))
-    yield from map(describe, written)
+        yield from map(describe, put_back(context.store, written, gone.list_taken_out(written[0].path)))
 
 
 def restore_one(context: CommentsContext, name: str) -> Restored:
@@ -127,8 +146,9 @@ def restore_one(context: CommentsContext, name: str) -> Restored:
             )
         if named:
             one = known[named[0]]
-            with_it = one.id in erased and not context.store.has(RelativePath(one.path))
-            told = tuple(_put_back(context, gone, _group(erased)[one.path] if with_it else [one]))
+            is_whole = not context.store.has(RelativePath(one.path))
+            some = [each for each in erased.values() if each.id == one.id or (is_whole and each.path == one.path)]
+            told = tuple(_put_back(context, gone, some if one.id in erased else [one, *some]))
             if told:
                 return Restored(told)
     if context.overview.held([name]):

@@ -24,7 +24,7 @@ _PLACE_KEYS = (
     OWN_KEY,
 )
 _LINES = ("line", "startLine", "endLine")
-_WHERE = (*_LINES, "ghostMarkerId")
+WHERE = (*_LINES, "ghostMarkerId")
 """The keys of a comment that say where it is: all from one side."""
 REVISIONS = "x-revisions"
 
@@ -39,8 +39,8 @@ def merge_sidecars(path: str, base: bytes | None, ours: bytes | None, theirs: by
             new = merge_comment(known or {}, mine[comment], raw)
             marker = _moved_there(known or {}, here, mine[comment], there, raw)
             where = raw if marker else mine[comment]
-            new = {key: value for key, value in new.items() if key not in _WHERE}
-            new |= {key: where[key] for key in _WHERE if key in where}
+            new = {key: value for key, value in new.items() if key not in WHERE}
+            new |= {key: where[key] for key in WHERE if key in where}
             if new != mine[comment]:
                 here.change(comment, new, tuple(key for key in mine[comment] if key not in new))
             if marker:
@@ -100,6 +100,12 @@ def merge_comment(base: JsonObject, ours: JsonObject, theirs: JsonObject) -> Jso
         result.pop(EDITED_BY, None)  # it belongs to the words that stay
         result |= {EDITED_BY: newer[EDITED_BY]} if EDITED_BY in newer else {}
     return result
+
+
+def add_replies(comment: JsonObject, other: JsonObject) -> JsonObject:
+    """Returns a comment with its replies and those that another version of it has."""
+    replies = _union([], comment.get("replies"), other.get("replies"))
+    return {**comment, "replies": replies} if replies else comment
 
 
 def _union(base: object, ours: object, theirs: object) -> list[object]:

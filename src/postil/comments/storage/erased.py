@@ -4,11 +4,12 @@ An editor with an old copy in memory takes out what was written meanwhile; anoth
 (`git/taken_out.py`). What git did (a checkout, a pull, a commit) is not told: then the sidecar is what the last commit
 holds, or the comment is in a commit of another branch or an earlier one, and not in the last. So a comment counts as
 erased while its sidecar differs from the last commit, no file of the workspace holds it, and no commit but the last
-has it.
+has it. Not here: how it is written again (`storage/put_back.py`).
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple, TypeAlias, cast
@@ -17,24 +18,30 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from postil.comments.failures import CommentNotFound
-from postil.comments.git.blame import read_at
-from postil.comments.git.taken_out import find_taken_by_git, find_vanished
+from postil.comments.git.taken_out import find_taken_by_git, find_vanished, read_committed, split
 from postil.comments.model import Comment
 from postil.comments.sidecar.dialects import AnyComment, AnyMarker
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.sidecar.noted import Noted
-from postil.comments.storage.store import SUFFIX, Store, sidecar_path
-from postil.comments.storage.write_log import LogReader, Written, decode_line
+from postil.comments.storage.store import Store
+from postil.comments.storage.write_log import LogReader, Row, Written, decode_line
+from postil.core import limits
 from postil.core.failure import Failure
 from postil.workspace.failures import GitTimedOut
-from postil.workspace.files import atomic_write
 from postil.workspace.git import TIMEOUT
 from postil.workspace.paths import RelativePath
 
 QUICKLY = 1.0
 """Seconds that git has to say what it took out, where somebody only glances."""
+MOST_COMMENTS = 60_000
+"""Comments, and replies, of the log that are known at once; ours holds fewer."""
+MOST_FILES = 20_000
+"""Files of the log that are looked at."""
+FOR_EVER = "~"
+"""A moment after all others."""
+MOST_PLACES = 20
+"""Files that one comment was in, the last ones."""
 
 
 class Erased(Struct, frozen=True, omit_defaults=True):
@@ -67,11 +74,12 @@ class Kept(NamedTuple):
 
     id: str
     path: str
-    at: str
-    places: tuple[int, ...]
+    places: list[int]
     """The line with the comment, then those with what was changed since."""
-    marker: int = -1
-    """The line with its marker."""
+    marker: int
+    """The line with its marker; -1 where there is none."""
+    last: int
+    """The line that says when it was written or deleted."""
 
 
 def delete(sidecar: Sidecar, comment: Comment) -> None:
@@ -83,57 +91,58 @@ def delete(sidecar: Sidecar, comment: Comment) -> None:
 
 
 class Gone:
-    """What the log of a workspace says of comments that no file holds."""
+    """What the log of a workspace says of comments that no file holds; of some files alone, where these are given."""
 
-    def __init__(self, store: Store, log: LogReader, find_held: FindHeld) -> None:
+    def __init__(self, store: Store, log: LogReader, find_held: FindHeld, among: Collection[str] | None = None) -> None:
         self._store, self._log, self._find_held = store, log, find_held
-        self._written: dict[str, dict[str, Kept]] = {}
+        self._written: dict[str, tuple[Kept, ...]] = {}
         self._deleted: dict[str, Kept] = {}
-        self._left: dict[str, set[str]] = {}
-        self._read()
+        self._left: dict[str, dict[str, int]] = {}
+        believe = _Belief(store)
+        for row in log.rows():
+            is_known = row.id in self._written or len(self._written) < MOST_COMMENTS
+            if is_known and (among is None or row.path in among) and believe.path(row.path):
+                self._take(row)
 
-    def _read(self) -> None:
-        """Find what we wrote last of each comment, by file, and what was deleted, as it was."""
-        believe = _Belief(self._store)
-        for row in self._log.rows():
-            if not believe.path(row.path):
-                continue
-            places = self._written.setdefault(row.id, {})
-            before = places.pop(row.path, None)
-            self._deleted.pop(row.id, None)
-            left = self._left.setdefault(row.path, set())
-            if row.has_comment:
-                left.discard(row.id)
-                earlier = before.places if row.part and before else ()
-                if row.part and not before:
-                    continue  # the comment itself was too long to be noted
-                marker = row.place if row.has_marker else before.marker if before else -1
-                places[row.path] = Kept(row.id, row.path, row.at, (*earlier, row.place), marker)
-                continue
-            left.add(row.id)
-            if before and not places:  # else it was moved to another file, where it was written first
-                self._deleted[row.id] = before._replace(at=row.at)
+    def _take(self, row: Row) -> None:
+        """Learn what we wrote last of a comment, by file, or that it was deleted, and what it was."""
+        places = self._written.get(row.id, ())
+        before = next((each for each in places if each.path == row.path), None)
+        others = tuple(each for each in places[-MOST_PLACES:] if each.path != row.path)
+        self._deleted.pop(row.id, None)
+        self._written[row.id] = others
+        if not row.has_comment:
+            self._left.setdefault(row.path, {})[row.id] = row.place
+            if before and not others:  # else it was moved to another file, where it was written first
+                self._deleted[row.id] = before._replace(last=row.place)
+            return
+        self._left.get(row.path, {}).pop(row.id, None)
+        if row.part and not before:
+            return  # the comment itself was too long to be noted
+        lines = before.places if row.part and before else []
+        lines.append(row.place)
+        marker = row.place if row.has_marker else before.marker if before else -1
+        self._written[row.id] = (*others, Kept(row.id, row.path, lines, marker, row.place))
 
     def find_deleted(self) -> dict[str, Kept]:
         """Returns the comments that were deleted here, by id, the last one last."""
         held = self._find_held(self._deleted)
         return {name: each for name, each in self._deleted.items() if name not in held}
 
-    def find_erased(self, among: Collection[str] | None = None, timeout: float = TIMEOUT) -> dict[str, Kept]:
-        """Returns the comments that we wrote last and nobody holds, by id; of some files alone, where these are given.
+    def find_erased(self) -> dict[str, Kept]:
+        """Returns the comments that we wrote last and nobody holds, by id. Raises GitTimedOut."""
+        found = {name for some in self.iterate_erased(TIMEOUT) for name in some}
+        return {name: places[-1] for name, places in self._written.items() if name in found}
 
-        Raises GitTimedOut.
-        """
-        lost = {name: next(reversed(places.values())) for name, places in self._written.items() if places}
-        if among is not None:
-            lost = {name: each for name, each in lost.items() if each.path in among}
-        held = self._find_held(lost)
+    def iterate_erased(self, timeout: float) -> Iterator[set[str]]:
+        """Yields their ids, of as many files together as git is asked of. Raises GitTimedOut."""
+        held = self._find_held([name for name, places in self._written.items() if places])
         by_path: dict[str, list[str]] = {}
-        for name, each in lost.items():
-            if name not in held:
-                by_path.setdefault(each.path, []).append(name)
-        erased = _find_erased(self._store, by_path, timeout)
-        return {name: each for name, each in lost.items() if name in erased}
+        for name, places in self._written.items():
+            if places and name not in held:
+                by_path.setdefault(places[-1].path, []).append(name)
+        for part in split(list(by_path)):
+            yield _find_erased(self._store, {path: by_path[path] for path in part}, timeout)
 
     def load(self, kept: Kept) -> Written | None:
         """Returns a comment as it was written last; None where what the log holds is none."""
@@ -145,11 +154,15 @@ class Gone:
         if found is None or (found.id, found.path) != (kept.id, kept.path) or not _is_sound(found):
             return None
         marker = self._log.read(kept.marker) if kept.marker >= 0 else None
-        return replace(found, at=kept.at, marker=marker.marker if marker else None)
+        last = self._log.read(kept.last)
+        return replace(found, at=last.at if last else found.at, marker=marker.marker if marker else None)
 
-    def list_taken_out(self, path: str) -> Collection[str]:
-        """Returns the comments that were deleted from a file, or moved out of it."""
-        return self._left.get(path, ())
+    def list_taken_out(self, path: str) -> dict[str, str]:
+        """Returns the comments that were deleted from a file, and when; and, for ever, those that another holds."""
+        left = self._left.get(path, {})
+        held = self._find_held(left) if left else ()
+        read = {name: self._log.read(place) for name, place in left.items() if name not in held}
+        return dict.fromkeys(held, FOR_EVER) | {name: each.at for name, each in read.items() if each}
 
 
 @contextmanager
@@ -161,15 +174,27 @@ def read_gone(store: Store, find_held: FindHeld) -> Generator[Gone]:
 
 def count_vanished(store: Store, there: Collection[str], find_held: FindHeld) -> str:
     """Returns how many comments are gone with their sidecars, which are not `there`; empty if none, quickly."""
+    until = time.monotonic() + QUICKLY
+    found, has_asked, more = 0, False, ""
     with store.log.open() as log:
-        gone = log.paths().difference(there)
-        if not gone:
-            return ""
+        gone = _list_gone(store, log, there)
         try:
-            found = len(Gone(store, log, find_held).find_erased(gone, QUICKLY))
+            for some in Gone(store, log, find_held, gone).iterate_erased(QUICKLY) if gone else ():
+                found, has_asked = found + len(some), True
+                if time.monotonic() > until:
+                    more = "more than "
+                    break
         except GitTimedOut:
-            return "Comment files that were written here are gone"
-    return f"{found} that were written here are gone" if found else ""
+            if not has_asked:
+                return "Comment files that were written here are gone"
+            more = "more than "
+    return f"{more}{found} that were written here are gone" if found else ""
+
+
+def _list_gone(store: Store, log: LogReader, there: Collection[str]) -> set[str]:
+    """Returns the files of the log that are here, and have no sidecar."""
+    believe = _Belief(store)
+    return {path for path in log.paths().difference(there) if believe.path(path) and store.tree.stat(path)}
 
 
 class _Belief:
@@ -182,6 +207,8 @@ class _Belief:
     def path(self, path: str) -> bool:
         """Whether a file may have comments."""
         if path not in self._known:
+            if len(self._known) >= MOST_FILES:
+                return False
             try:
                 self._known[path] = self._tree.path(path) == path
             except Failure:
@@ -191,12 +218,17 @@ class _Belief:
 
 def list_believed(store: Store, is_wanted: Callable[[bytes], bool]) -> Iterator[Written]:
     """Yields what the log holds of files that may have comments, in the lines that are wanted, oldest first."""
-    believe = _Belief(store)
     with store.log.open() as log:
-        for _, line in log.lines():
-            each = decode_line(line) if is_wanted(line) else None
-            if each and believe.path(each.path) and _is_sound(each):
-                yield each
+        for _, each in _list_believed(store, log, is_wanted):
+            yield each
+
+
+def _list_believed(store: Store, log: LogReader, is_wanted: Callable[[bytes], bool]) -> Iterator[tuple[int, Written]]:
+    believe = _Belief(store)
+    for place, line in log.lines():
+        each = decode_line(line) if is_wanted(line) else None
+        if each and believe.path(each.path) and _is_sound(each):
+            yield place, each
 
 
 def _is_sound(each: Written) -> bool:
@@ -205,10 +237,10 @@ def _is_sound(each: Written) -> bool:
         return True
     now = {"text": "", **each.comment} if each.part else each.comment
     before = {**now, **{key: value for key, value in (each.was or {}).items() if value is not None}}
-    return bool(each.id) and all(_find_id(raw, AnyComment) == each.id for raw in (now, before))
+    return bool(each.id) and all(find_id(raw, AnyComment) == each.id for raw in (now, before))
 
 
-def _find_id(raw: JsonObject, kind: type[AnyComment | AnyMarker]) -> str:
+def find_id(raw: JsonObject, kind: type[AnyComment | AnyMarker]) -> str:
     """Returns the id of a comment or marker; nothing where it is none."""
     try:
         return msgspec.json.decode(msgspec.json.encode(raw), type=kind).id
@@ -227,25 +259,40 @@ def _find_erased(store: Store, lost: Mapping[str, Collection[str]], timeout: flo
 
 def find_erased_replies(store: Store) -> dict[str, LostReply]:
     """Returns the replies that we wrote and that their comment, which is there, has not got any more, by id."""
-    by_path: dict[str, dict[str, LostReply]] = {}
-    for each in list_believed(store, lambda line: b'"replies"' in line or b'"comment"' not in line):
-        if each.comment is None:  # deleted, or moved to another file, where it was written first
-            known = by_path.get(each.path, {})
-            by_path[each.path] = {name: lost for name, lost in known.items() if lost.comment != each.id}
-        else:
-            made = by_path.setdefault(each.path, {})
-            made |= {name: LostReply(each.path, each.id, reply, each.at) for name, reply in _list_replies(each.comment)}
     found: dict[str, LostReply] = {}
-    for path, some in by_path.items():
-        if some and _is_changed(store, path):
+    with store.log.open() as log:
+        for path, some in _list_noted_replies(store, log).items():
+            if not some or not _is_changed(store, path):
+                continue
             held = {each.id: {reply.id for reply in each.replies} for each in store.read(RelativePath(path)).comments}
-            lost = [name for name, each in some.items() if name not in held.get(each.comment, {name})]
+            lost = [name for name, (comment, _) in some.items() if name not in held.get(comment, {name})]
             taken = find_taken_by_git(store.tree, {path: lost}).get(path, ()) if store.tree.git and lost else ()
-            found |= {name: some[name] for name in lost if name not in taken}
+            for name in lost:
+                written = log.read(some[name][1]) if name not in taken else None
+                if written and written.comment and name in (replies := dict(list_replies(written.comment))):
+                    found[name] = LostReply(path, written.id, replies[name], written.at)
     return found
 
 
-def _list_replies(comment: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+def _list_noted_replies(store: Store, log: LogReader) -> dict[str, dict[str, tuple[str, int]]]:
+    """Returns the replies that we wrote, by file and id: the comment that each is of, and the last line that has it."""
+    by_path: dict[str, dict[str, tuple[str, int]]] = {}
+    left = MOST_COMMENTS
+    for place, each in _list_believed(store, log, lambda line: b'"replies"' in line or b'"comment"' not in line):
+        if each.comment is None:  # deleted, or moved to another file, where it was written first
+            known = by_path.get(each.path, {})
+            by_path[each.path] = {name: at for name, at in known.items() if at[0] != each.id}
+            continue
+        made = by_path.setdefault(each.path, {})
+        for name, _ in list_replies(each.comment):
+            if name in made or left > 0:
+                left -= name not in made
+                made[name] = each.id, place
+    return by_path
+
+
+def list_replies(comment: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+    """Yields the replies of a comment that have an id, with these."""
     replies = comment.get("replies")
     for each in cast("list[object]", replies) if isinstance(replies, list) else ():
         if isinstance(each, dict) and isinstance(name := cast(JsonObject, each).get("id"), str):
@@ -255,81 +302,15 @@ def _list_replies(comment: JsonObject) -> Iterator[tuple[str, JsonObject]]:
 def describe(each: Written) -> Erased:
     """Returns what is told of an erased comment."""
     raw = each.comment or {}
-    return Erased(each.id, each.path, str(raw.get("author", "")), str(raw.get("text", "")), each.at)
+    return Erased(each.id, each.path, str(raw.get("author", "")), str(raw.get("text", ""))[: limits.TEXT], each.at)
 
 
 def describe_reply(name: str, each: LostReply) -> Erased:
     """Returns what is told of an erased reply."""
     raw = each.reply
-    return Erased(name, each.path, str(raw.get("author", "")), str(raw.get("text", "")), each.at, each.comment)
-
-
-def put_back_reply(store: Store, name: str, each: LostReply) -> None:
-    """Write an erased reply into its comment again, where it was in time."""
-
-    def add(sidecar: Sidecar) -> None:
-        if not sidecar.comment(each.comment):
-            raise CommentNotFound(each.path, each.comment)
-        here = dict(_list_replies(sidecar.raw_comment(each.comment)))
-        if name not in here:
-            replies = sorted([*here.values(), each.reply], key=lambda reply: str(reply.get("created", "")))
-            sidecar.change(each.comment, {"replies": replies})
-
-    store.change(RelativePath(each.path), add)
-
-
-def put_back(store: Store, some: Collection[Written], taken_out: Collection[str] = ()) -> None:
-    """Write erased comments of one file into it again, as they were.
-
-    A sidecar that is gone whole and that the last commit has comes back as it was committed, with what was written
-    since: without the comments that were `taken_out`, and these as they were last.
-    """
-    path = RelativePath(next(iter(some)).path)
-    is_back = _write_committed(store, path)
-
-    def add(sidecar: Sidecar) -> None:
-        for name in taken_out if is_back else ():
-            if sidecar.comment(name):
-                sidecar.remove(name)
-        for each in some:
-            if sidecar.comment(each.id):
-                if not is_back:
-                    continue  # somebody was faster
-                if sidecar.raw_comment(each.id) == {**(each.comment or {}), "ghostMarkerId": _holder(sidecar, each.id)}:
-                    continue
-                sidecar.remove(each.id)
-            _add(sidecar, each)
-
-    store.change(path, add)
-
-
-def _write_committed(store: Store, path: RelativePath) -> bool:
-    """Write a sidecar that another program deleted as the last commit has it. Returns whether it was so."""
-    if store.has(path) or not store.tree.git or path not in find_vanished(store.tree, [path]):
-        return False
-    content = read_at(store.tree, "HEAD", path + SUFFIX)
-    if content is None:
-        return False
-    with store.locked():
-        if store.has(path):
-            return False
-        atomic_write(store.tree.root, sidecar_path(path), content)
-    return True
-
-
-def _holder(sidecar: Sidecar, comment: str) -> str:
-    found = sidecar.comment(comment)
-    return found.markerId if found else ""
-
-
-def _add(sidecar: Sidecar, each: Written) -> None:
-    comment, marker = each.comment, each.marker
-    if comment is None:
-        raise CommentNotFound(each.path, each.id)
-    if marker and _find_id(marker, AnyMarker):
-        sidecar.add({"line": marker.get("line", 1), **comment}, {**marker, "commentIds": [each.id]})
-    else:
-        sidecar.add_bare(comment)
+    return Erased(
+        name, each.path, str(raw.get("author", "")), str(raw.get("text", ""))[: limits.TEXT], each.at, each.comment
+    )
 
 
 def _is_changed(store: Store, path: str) -> bool:
@@ -339,4 +320,4 @@ def _is_changed(store: Store, path: str) -> bool:
         store.read(RelativePath(path))
     except Failure:
         return False  # a damaged file has its comments still, and is told as damaged
-    return now is not None and not (store.tree.git and read_at(store.tree, "HEAD", path + SUFFIX) == now)
+    return now is not None and not (store.tree.git and read_committed(store.tree, path) == now)

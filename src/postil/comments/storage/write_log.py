@@ -24,6 +24,15 @@ LARGEST = MOST_BYTES
 """Bytes of one file after which the next is begun."""
 PIECE = 1024 * 1024
 MOST_UNKNOWN = 1000
+MOST_READ = LARGEST + PIECE + LONGEST
+"""Bytes of one file that are read: ours has no more."""
+MOST_LINES = 100_000
+"""Lines of one file that are read. Ours are longer than those of a file that has more."""
+LONGEST_NAME = 1024
+"""Characters of a path or id that is believed."""
+MOST_PATHS = 50_000
+MOST_VALUES = 100_000
+"""Values in one line: many tiny ones take fifty times its bytes when they are understood."""
 
 
 class Written(Struct, frozen=True, omit_defaults=True):
@@ -162,12 +171,18 @@ class LogReader:
         for place, line in self.lines():
             with suppress(*_FAULTS):
                 head = _decode_head(line)
+                if max(len(head.path), len(head.id)) > LONGEST_NAME:
+                    continue
                 has_comment, has_marker = (bytes(each) not in _NOTHING for each in (head.comment, head.marker))
                 yield Row(head.at, head.path, head.id, has_comment, has_marker, head.part, place)
 
     def paths(self) -> set[str]:
         """Returns the files that are named, by the heads of the lines as we write them: quicker than `rows`."""
-        heads = {line[: line.find(b',"id":')].partition(b',"path":')[2] for _, line in self.lines()}
+        heads: set[bytes] = set()
+        for _, line in self.lines():
+            head = line[: line.find(b',"id":', 0, 2 * LONGEST_NAME)].partition(b',"path":')[2]
+            if len(head) <= LONGEST_NAME and len(heads) < MOST_PATHS:
+                heads.add(head)
         found: set[str] = set()
         for head in heads:
             with suppress(*_FAULTS):
@@ -181,7 +196,9 @@ class LogReader:
                 continue
             at = file.seek(0)
             is_whole = True
-            while at < 2 * LARGEST and (line := file.readline(LONGEST + 1)):
+            for _ in range(MOST_LINES):
+                if at >= MOST_READ or not (line := file.readline(LONGEST + 1)):
+                    break
                 ends = line.endswith(b"\n")
                 if is_whole and ends and len(line) > 1:
                     yield base + at, line
@@ -200,6 +217,8 @@ class LogReader:
 
 def decode_line(line: bytes) -> Written | None:
     """Returns what a line says; None for one that is nothing."""
+    if len(line) > MOST_VALUES and sum(map(line.count, (b",", b"{", b"["))) > MOST_VALUES:
+        return None
     try:
         return _decode(line)
     except _FAULTS:

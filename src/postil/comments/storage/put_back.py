@@ -1,0 +1,119 @@
+"""Writing comments and replies again that are gone (`storage/erased.py`), into files that changed since.
+
+A sidecar that another program deleted whole comes back as it was committed, with what was written here since. Of a
+comment that both have, what was said later counts, and the replies of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from msgspec.structs import replace
+
+from postil.comments.failures import CommentNotFound
+from postil.comments.git.taken_out import find_commit_time, find_vanished, read_committed
+from postil.comments.sidecar.dialects import AnyMarker
+from postil.comments.sidecar.document import Sidecar
+from postil.comments.sidecar.json_edit import JsonObject
+from postil.comments.sidecar.merge import WHERE, add_replies
+from postil.comments.storage.erased import LostReply, find_id, list_replies
+from postil.comments.storage.store import Store, sidecar_path
+from postil.comments.storage.write_log import Written
+from postil.workspace.files import atomic_write
+from postil.workspace.paths import RelativePath
+
+
+def put_back_reply(store: Store, name: str, each: LostReply) -> None:
+    """Write an erased reply into its comment again, where it was in time."""
+
+    def add(sidecar: Sidecar) -> None:
+        if not sidecar.comment(each.comment):
+            raise CommentNotFound(each.path, each.comment)
+        here = dict(list_replies(sidecar.raw_comment(each.comment)))
+        if name not in here:
+            replies = sorted([*here.values(), each.reply], key=lambda reply: str(reply.get("created", "")))
+            sidecar.change(each.comment, {"replies": replies})
+
+    store.change(RelativePath(each.path), add)
+
+
+def put_back(store: Store, some: Collection[Written], taken_out: Mapping[str, str] | None = None) -> list[Written]:
+    """Write erased comments of one file into it again. Returns them as they are in it.
+
+    Of a sidecar that comes back as it was committed, comments that were `taken_out` after that (by when) stay out.
+    """
+    path = RelativePath(next(iter(some)).path)
+    is_back = _write_committed(store, path)
+    left = {**(taken_out or {})} if is_back else {}
+    for each in some:
+        left.pop(each.id, None)
+    committed = find_commit_time(store.tree, path) if left else ""
+
+    def add(sidecar: Sidecar) -> list[Written]:
+        for name, at in left.items():
+            if sidecar.comment(name) and at > max(committed, _find_moment(sidecar.raw_comment(name))):
+                sidecar.remove(name)
+        return [_put(sidecar, each, is_back) for each in some]
+
+    return store.change(path, add)
+
+
+def _write_committed(store: Store, path: RelativePath) -> bool:
+    """Write a sidecar that another program deleted as the last commit has it. Returns whether it was so."""
+    if store.has(path) or not store.tree.git or path not in find_vanished(store.tree, [path]):
+        return False
+    content = read_committed(store.tree, path)
+    if content is None:
+        return False
+    with store.locked():
+        if store.has(path):
+            return False
+        atomic_write(store.tree.root, sidecar_path(path), content)
+    return True
+
+
+def _put(sidecar: Sidecar, each: Written, is_back: bool) -> Written:
+    if not sidecar.comment(each.id):
+        _add(sidecar, each)
+        return each
+    if is_back:  # else somebody was faster
+        _renew(sidecar, each)
+    return replace(each, comment=sidecar.raw_comment(each.id))
+
+
+def _renew(sidecar: Sidecar, each: Written) -> None:
+    """Say of a committed comment what was said here later, and tie it to where it was moved here later."""
+    here, written = sidecar.raw_comment(each.id), each.comment or {}
+    is_later = _find_moment(written) > _find_moment(here)
+    new = add_replies(written, here) if is_later else add_replies(here, written)
+    found = sidecar.comment(each.id)
+    held = sidecar.marker_of(found) if found else None
+    marker = each.marker
+    is_moved = (
+        marker is not None
+        and find_id(marker, AnyMarker) != ""
+        and written.get("line") != here.get("line")
+        and str(marker.get("lastVerified", "")) > (held.lastVerified if held else "")
+    )
+    where = {**written, "ghostMarkerId": marker["id"]} if marker and is_moved else here
+    new = {key: value for key, value in new.items() if key not in WHERE}
+    new |= {key: where[key] for key in WHERE if key in where}
+    if new != here:
+        sidecar.change(each.id, new, tuple(key for key in here if key not in new))
+    if marker and is_moved:
+        sidecar.hang(each.id, held.id if held else "", marker)
+
+
+def _find_moment(raw: JsonObject) -> str:
+    """Returns when something was said last in a comment."""
+    return str(raw.get("updated") or raw.get("created") or "")
+
+
+def _add(sidecar: Sidecar, each: Written) -> None:
+    comment, marker = each.comment, each.marker
+    if comment is None:
+        raise CommentNotFound(each.path, each.id)
+    if marker and find_id(marker, AnyMarker):
+        sidecar.add({"line": marker.get("line", 1), **comment}, {**marker, "commentIds": [each.id]})
+    else:
+        sidecar.add_bare(comment)
