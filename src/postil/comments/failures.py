@@ -137,13 +137,13 @@ class SourceNotParsed(InvalidArguments):
 
 
 class CommentTooLarge(InvalidArguments):
-    """A comment that another program made larger than can be changed here."""
+    """A comment, or what ties it to its code, that another program made larger than can be changed here."""
 
-    def __init__(self, path: str, comment: str, size: int, limit: int) -> None:
+    def __init__(self, path: str, comment: str, size: int, limit: int, what: str = "comment") -> None:
         super().__init__(
-            f"{path}.comments holds a comment of {size:,} bytes ({comment}); a file with one above {limit:,} is read "
+            f"{path}.comments holds a {what} of {size:,} bytes ({comment}); a file with one above {limit:,} is read "
             "and not changed",
-            advice="Shorten that comment in an editor, or take it out, and try again",
+            advice=f"Shorten that {what} in an editor, or take it out, and try again",
             filePath=path,
             commentId=comment,
         )

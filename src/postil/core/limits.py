@@ -101,7 +101,7 @@ TEXT: Final = 64 * KIB
 COMMENT: Final = 1 * MIB
 """A comment with its replies and its marker, as it is shown; the comment file keeps what is beyond."""
 CHANGED_COMMENT: Final = 2 * MIB
-"""A comment with its replies, as it is written: a file that holds a larger one is read, and not changed."""
+"""A comment with its replies, as it is written, or a marker: a file with a larger one is read, and not changed."""
 THREAD: Final = 1408 * KIB
 """A comment with its replies that takes one more: indented as it is written, it is still one that can be changed."""
 SETTINGS: Final = 256 * KIB

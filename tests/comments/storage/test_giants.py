@@ -54,3 +54,37 @@ def test_a_thread_takes_no_reply_long_before_it_could_not_be_changed_any_more(co
 def test_a_file_that_is_no_sidecar_is_left_to_who_reads_it() -> None:
     refuse_giants("a.py", b"[" * (limits.CHANGED_COMMENT + 1))
     refuse_giants("a.py", None)
+
+
+def test_a_comment_of_tiny_values_is_not_written_so_long_that_it_cannot_be_changed_again(comments: Comments) -> None:
+    """Indented it is six times as long: a move made a comment of 6 MB, which nobody could move back."""
+    comment = comments.add("a.py", 1, "x", "NOTE").commentId
+    kept = root_of(comments) / "a.py.comments"
+    held = json.loads(kept.read_text())
+    held["comments"][0]["junk"] = [[]] * 300_000
+    kept.write_text(json.dumps(held, separators=(",", ":")))
+    before = kept.read_bytes()
+    assert len(before) < limits.CHANGED_COMMENT
+    for change in (
+        lambda: comments.move("a.py", "b.py", comment, 1),
+        lambda: comments.resolve(comment),
+        lambda: comments.edit("a.py", comment, "other words"),
+    ):
+        with pytest.raises(CommentTooLarge, match=comment):
+            change()
+    assert kept.read_bytes() == before
+    assert not (root_of(comments) / "b.py.comments").exists()
+    comments.add("a.py", 2, "another one", "NOTE")
+    comments.delete("a.py", comment)
+    assert comments.listed().total == 1
+
+
+def test_a_file_that_holds_a_giant_marker_is_left_as_it_is(comments: Comments) -> None:
+    """To change one of 8 MB took 280 MB."""
+    comments.add("a.py", 1, "x", "NOTE")
+    kept = root_of(comments) / "a.py.comments"
+    held = json.loads(kept.read_text())
+    held["ghostMarkers"][0]["junk"] = [[]] * 600_000
+    kept.write_text(json.dumps(held))
+    with pytest.raises(CommentTooLarge, match="holds a marker of"):
+        comments.add("a.py", 2, "y", "NOTE")

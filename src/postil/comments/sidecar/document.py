@@ -67,6 +67,8 @@ class Sidecar:
         self.changed = self._stale = False
         self._made_on = ""
         self.steps: list[Noted] = []
+        self.longest = 0, ""
+        """Bytes and id of the longest comment that was written into it."""
         if data is None:
             self._load(new_document({"file": path, "version": VERSION, "ghostMarkers": [], "comments": []}))
             return
@@ -215,7 +217,8 @@ class Sidecar:
             at = _position([each.line for each in markers], _integer(marker["line"]))
             self._markers.insert(at, marker)
         at = _position(lines, _integer(raw["line"]))
-        self._comments.insert(at, {**raw, "ghostMarkerId": marker["id"]})
+        size = self._comments.insert(at, {**raw, "ghostMarkerId": marker["id"]})
+        self.longest = max(self.longest, (size, str(raw["id"])))
         self.steps.append(Noted(str(raw["id"]), raw, marker))
         self._touch()
 
@@ -266,7 +269,7 @@ class Sidecar:
         size = len(self._comments.texts[at])
         raw = decode_object(self._comments.texts[at])
         new = {key: value for key, value in raw.items() if key not in drop} | values
-        self._comments.replace(at, new)
+        self.longest = max(self.longest, (self._comments.replace(at, new), comment))
         self.steps.append(note_change(comment, raw, new, size, undoes=undoes))
         self._touch(hangs_as_before=True)
 

@@ -74,21 +74,23 @@ class Items:
             self._ids = [_named.decode(each).id for each in self.texts]
         return self._ids
 
-    def replace(self, index: int, item: JsonObject | Struct) -> None:
-        """Write another object in the place of one."""
+    def replace(self, index: int, item: JsonObject | Struct) -> int:
+        """Write another object in the place of one. Returns how many bytes it has."""
         self.texts[index] = text = _format(item, 2)
         if self._ids is not None:
             self._ids[index] = _named.decode(text).id
         self.changed = True
+        return len(text)
 
-    def insert(self, index: int, item: JsonObject | Struct) -> None:
-        """Write an object before the one at `index`."""
+    def insert(self, index: int, item: JsonObject | Struct) -> int:
+        """Write an object before the one at `index`. Returns how many bytes it has."""
         text = _format(item, 2)
         if self._raws and not self.changed and self._texts is None:
             self._inserted = index, text
         else:
             self._insert(index, text)
         self.changed = True
+        return len(text)
 
     def _insert(self, index: int, text: bytes) -> None:
         texts = self.texts

@@ -30,17 +30,25 @@ def read_to_change(store: Store, path: RelativePath) -> Sidecar:
 
 
 def refuse_giants(path: str, data: bytes | None) -> None:
-    """Raises CommentTooLarge where a file holds a comment that is too large to be changed here."""
+    """Raises CommentTooLarge where a file holds a comment or marker that is too large to be changed here."""
     if data is None or len(data) <= limits.CHANGED_COMMENT:
         return
     try:
-        comments = read_outline(data).comments or ()
+        outline = read_outline(data)
     except Unreadable:
         return  # whoever reads it says so
-    for each in comments:
-        size = len(memoryview(each))
-        if size > limits.CHANGED_COMMENT:
-            raise CommentTooLarge(path, _read_id(each), size, limits.CHANGED_COMMENT)
+    for what, some in (("comment", outline.comments), ("marker", outline.ghostMarkers)):
+        for each in some or ():
+            size = len(memoryview(each))
+            if size > limits.CHANGED_COMMENT:
+                raise CommentTooLarge(path, _read_id(each), size, limits.CHANGED_COMMENT, what)
+
+
+def refuse_grown(sidecar: Sidecar) -> None:
+    """Raises CommentTooLarge where a comment became too long to be changed again: tiny values grow, indented."""
+    size, comment = sidecar.longest
+    if size > limits.CHANGED_COMMENT:
+        raise CommentTooLarge(sidecar.path, comment, size, limits.CHANGED_COMMENT)
 
 
 def _read_id(piece: msgspec.Raw) -> str:

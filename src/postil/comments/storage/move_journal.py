@@ -29,7 +29,7 @@ from postil.comments.sidecar.demanded import make_plain_marker
 from postil.comments.sidecar.document import OWN_KEY, LineTexts, Sidecar
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.source_tree import Source, tell_ignored
-from postil.comments.storage.giants import read_to_change
+from postil.comments.storage.giants import read_to_change, refuse_grown
 from postil.comments.storage.store import SUFFIX, Store
 from postil.core import limits
 from postil.core.failure import Failure, NotFound
@@ -236,6 +236,7 @@ def move_raw(store: Store, source: Sidecar, target_path: RelativePath, moved: Js
         return
     target = read_to_change(store, target_path)
     target.add(moved, marker)
+    refuse_grown(target)
     store.refuse_unknown(source)
     _note(store, Journal(comment, source.path, target.path))
     store.write(target)

@@ -23,7 +23,7 @@ from postil.comments.model import Addition
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import LineTexts, Sidecar, is_emptied
 from postil.comments.source_tree import SourceTree
-from postil.comments.storage.giants import refuse_giants
+from postil.comments.storage.giants import refuse_giants, refuse_grown
 from postil.comments.storage.group_commit import ClaimedAdd, PendingAdd, claim_pending
 from postil.comments.storage.last_written import MOST_KEPT, LastWritten, has_stayed, look_at_index
 from postil.comments.storage.write_log import WriteLog
@@ -264,6 +264,8 @@ class Store:
             if each.addition is None or each.addition.blob not in by_version:
                 try:
                     each.answer = each.change(sidecar)
+                    if sidecar.longest[0] > limits.CHANGED_COMMENT:
+                        refuse_grown(sidecar)
                 except Failure as fault:
                     each.fault = fault
                     return each, []
@@ -371,9 +373,11 @@ class Store:
             raise _Met
 
     def refuse_unknown(self, sidecar: Sidecar) -> None:
-        """A version we do not know is read and never written."""
+        """A version we do not know is read and never written, and no comment that could not be changed again."""
         if not sidecar.writable:
             raise SidecarDamaged(sidecar.path, f"its version {sidecar.version!r} is not known here")
+        if sidecar.longest[0] > limits.CHANGED_COMMENT:
+            refuse_grown(sidecar)
 
     def finish(self, sidecar: Sidecar) -> None:
         """Add what the extension demands of a sidecar; nothing is known of the lines of an unreadable source."""
@@ -404,7 +408,10 @@ class Store:
             if not left:
                 if not self._told:
                     self._told = True
-                    _tell_bound()
+                    said = (
+                        f"comments were looked for in the first {MOST_FOLDERS} alone. Run it in a folder further down"
+                    )
+                    call.current().log("warning", f"This is no repository, and has very many folders: {said}")
                 return
             left -= 1
             inside = stack.popleft()
@@ -422,11 +429,6 @@ class Store:
                             stack.append(path)
                     elif is_sidecar(entry.name) and entry.is_file(follow_symlinks=False) is regular:
                         yield path.removesuffix(SUFFIX)
-
-
-def _tell_bound() -> None:
-    said = f"comments were looked for in the first {MOST_FOLDERS} alone. Run it in a folder further down"
-    call.current().log("warning", f"This is no repository, and has very many folders: {said}")
 
 
 def _find_written(sidecar: Sidecar, left: list[_Change]) -> bool:
