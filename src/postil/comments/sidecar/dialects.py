@@ -316,3 +316,11 @@ def _read_ai_meta(raw: object) -> AiMeta | None:
     except (OverflowError, RecursionError):  # a number no cache holds: the sidecar keeps it, answers go without
         return {key: value for key in _TOLD if isinstance(value := values.get(key), str | float)}
     return values
+
+
+def find_id(raw: object, kind: type[AnyComment | AnyMarker]) -> str:
+    """Returns the id of a comment or marker; nothing where it is none."""
+    try:
+        return msgspec.json.decode(msgspec.json.encode(raw), type=kind).id
+    except (msgspec.MsgspecError, OverflowError, RecursionError):
+        return ""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import cast
+
 import msgspec
 from msgspec import Struct
 
@@ -65,3 +68,20 @@ class Steps(list[Noted]):
         """Forget all of them: they are in the log."""
         self.missed, self._left = [], MOST_BYTES
         super().clear()
+
+
+class LostReply(Struct, frozen=True):
+    """A reply that is not in its comment any more."""
+
+    path: str
+    comment: str
+    reply: JsonObject
+    at: str
+
+
+def list_replies(comment: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+    """Yields the replies of a comment that have an id, with these."""
+    replies = comment.get("replies")
+    for each in cast("list[object]", replies) if isinstance(replies, list) else ():
+        if isinstance(each, dict) and isinstance(name := cast(JsonObject, each).get("id"), str):
+            yield name, cast(JsonObject, each)

@@ -12,18 +12,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from postil.comments.git.taken_out import find_taken_by_git, find_vanished, read_committed, split
 from postil.comments.model import Comment
-from postil.comments.sidecar.dialects import AnyComment, AnyMarker
+from postil.comments.sidecar.dialects import AnyComment, find_id
 from postil.comments.sidecar.document import Sidecar
-from postil.comments.sidecar.json_edit import JsonObject
-from postil.comments.sidecar.noted import Noted
+from postil.comments.sidecar.noted import LostReply, Noted, list_replies
 from postil.comments.storage.store import Store
 from postil.comments.storage.write_log import LogReader, Row, Written, decode_line
 from postil.core import limits
@@ -54,15 +52,6 @@ class Erased(Struct, frozen=True, omit_defaults=True):
     written: str
     replyTo: str = ""
     """Of a reply, the comment that it is missing from."""
-
-
-class LostReply(Struct, frozen=True):
-    """A reply that is not in its comment any more."""
-
-    path: str
-    comment: str
-    reply: JsonObject
-    at: str
 
 
 FindHeld: TypeAlias = Callable[[Collection[str]], Collection[str]]
@@ -240,14 +229,6 @@ def _is_sound(each: Written) -> bool:
     return bool(each.id) and all(find_id(raw, AnyComment) == each.id for raw in (now, before))
 
 
-def find_id(raw: JsonObject, kind: type[AnyComment | AnyMarker]) -> str:
-    """Returns the id of a comment or marker; nothing where it is none."""
-    try:
-        return msgspec.json.decode(msgspec.json.encode(raw), type=kind).id
-    except (msgspec.MsgspecError, OverflowError, RecursionError):
-        return ""
-
-
 def _find_erased(store: Store, lost: Mapping[str, Collection[str]], timeout: float = TIMEOUT) -> set[str]:
     """Returns those of some ids, by file, that another program took out."""
     vanished = find_vanished(store.tree, [path for path in lost if not store.has(RelativePath(path))], timeout)
@@ -289,14 +270,6 @@ def _list_noted_replies(store: Store, log: LogReader) -> dict[str, dict[str, tup
                 left -= name not in made
                 made[name] = each.id, place
     return by_path
-
-
-def list_replies(comment: JsonObject) -> Iterator[tuple[str, JsonObject]]:
-    """Yields the replies of a comment that have an id, with these."""
-    replies = comment.get("replies")
-    for each in cast("list[object]", replies) if isinstance(replies, list) else ():
-        if isinstance(each, dict) and isinstance(name := cast(JsonObject, each).get("id"), str):
-            yield name, cast(JsonObject, each)
 
 
 def describe(each: Written) -> Erased:

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from postil.comments.failures import CommentNotFound
 from postil.comments.git.taken_out import find_commit_time, find_vanished, read_committed
-from postil.comments.sidecar.dialects import AnyMarker
+from postil.comments.sidecar.dialects import AnyMarker, find_id
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.sidecar.merge import WHERE, add_replies
-from postil.comments.storage.erased import LostReply, find_id, list_replies
+from postil.comments.sidecar.noted import LostReply, list_replies
 from postil.comments.storage.store import Store, sidecar_path
 from postil.comments.storage.write_log import Written
 from postil.workspace.files import atomic_write

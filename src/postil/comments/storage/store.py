@@ -408,10 +408,8 @@ class Store:
             if not left:
                 if not self._told:
                     self._told = True
-                    said = (
-                        f"comments were looked for in the first {MOST_FOLDERS} alone. Run it in a folder further down"
-                    )
-                    call.current().log("warning", f"This is no repository, and has very many folders: {said}")
+                    said = "This is no repository, and has very many folders: comments were looked for in the first"
+                    call.current().log("warning", f"{said} {MOST_FOLDERS} alone. Run it in a folder further down")
                 return
             left -= 1
             inside = stack.popleft()
