@@ -22,7 +22,8 @@ def _begin(root: Path) -> tuple[Comments, Path]:
 
 
 def _line(path: str, name: str, **values: object) -> str:
-    return json.dumps({"at": "2026-01-01T00:00:00.000Z", "path": path, "id": name, **values}) + "\n"
+    held = {"at": "2026-01-01T00:00:00.000Z", "path": path, "id": name, **values}
+    return json.dumps(held, separators=(",", ":")) + "\n"
 
 
 def _comment(name: str, **values: object) -> dict[str, object]:
