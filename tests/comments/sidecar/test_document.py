@@ -80,6 +80,16 @@ def test_twins_of_one_millisecond_get_an_id_each_and_keep_their_lines() -> None:
     assert (places[first.markerId], places[second.markerId]) == (7, 2)
 
 
+def test_three_of_one_id_under_one_marker_all_stay_under_it() -> None:
+    marker = {**EXTENSION["ghostMarkers"][0], "commentIds": [EXTENSION["comments"][0]["id"]]}
+    same = [{**EXTENSION["comments"][0], "text": text} for text in ("one", "two", "three")]
+    sidecar = read({**EXTENSION, "comments": same, "ghostMarkers": [marker]})
+    sidecar.finish(lambda line: LineTexts.at(LINES, line), now(), new_id)
+    ids = [each.id for each in sidecar.comments]
+    assert len({*ids}) == 3
+    assert [*sidecar.markers[0].commentIds] == ids
+
+
 def test_an_edit_changes_two_lines_of_the_file() -> None:
     before = as_javascript(EXTENSION)
     sidecar = Sidecar("simple.js", before)

@@ -382,14 +382,14 @@ class Sidecar:
     def _rename_twins(self, new_id: NewId) -> None:
         """Two comments made in the same millisecond by the reference server have one id: the later gets its own."""
         seen: dict[str, int] = {}
-        markers = self.markers
+        holders = [each.commentIds for each in self.markers]  # as they were, whatever is written meanwhile
         for index, comment in enumerate(self.comments):
             count = seen[comment.id] = seen.get(comment.id, 0) + 1
             if count == 1:
                 continue
             new = new_id("c_")
             self._comments.replace(index, {**decode_object(self._comments.texts[index]), "id": new})
-            held = [at for at, marker in enumerate(markers) if comment.id in marker.commentIds]
+            held = [at for at, names in enumerate(holders) if comment.id in names]
             if len(held) >= count:
                 raw = decode_object(self._markers.texts[held[count - 1]])
                 raw["commentIds"] = [new]
@@ -398,7 +398,9 @@ class Sidecar:
                 self._markers.replace(held[count - 1], raw)
             elif held:
                 raw = decode_object(self._markers.texts[held[0]])
-                self._markers.replace(held[0], {**raw, "commentIds": [*markers[held[0]].commentIds, new]})
+                names = raw.get("commentIds")
+                names = cast(list[object], names) if isinstance(names, list) else [*holders[held[0]]]
+                self._markers.replace(held[0], {**raw, "commentIds": [*names, new]})
         self._touch()
 
 
