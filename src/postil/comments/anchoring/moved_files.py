@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from itertools import islice
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from postil.comments.anchoring.equal_files import find_without_git, list_respelled
 from postil.comments.anchoring.former_names import find_former_names
@@ -58,10 +60,12 @@ def find_other_files(
     """
     wanted: dict[str, set[str]] = {}
     blobs: dict[str, set[str]] = {}
+    placed: dict[str, list[str]] = {}
     for each in orphans:
         wanted.setdefault(each.filePath, set()).update(_list_lines(each))
         if each.marker and each.marker.anchor and each.marker.anchor.blob:
             blobs.setdefault(each.filePath, set()).add(each.marker.anchor.blob)
+            placed.setdefault(each.filePath, []).append(each.marker.lastVerified)
     known = known or LineHolders(tree)
     if not tree.git:
         texts = versions.read((blob for some in blobs.values() for blob in some), known.largest)
@@ -72,6 +76,9 @@ def find_other_files(
     unknown = _list_unknown(tree, wanted, then)
     whole |= {origin: frozenset(wanted[origin]) for origin in unknown}
     then |= dict.fromkeys(unknown, EVER)
+    by_time = _find_by_time(tree, {origin: placed.get(origin, ()) for origin in wanted if origin not in then})
+    then |= by_time.commits
+    unknown |= by_time.older
     then = {origin: then.get(origin, "HEAD") for origin in wanted}
     known.read_changed(then.values())
     likely = {origin: _list_likely(known, origin, then[origin], wanted[origin], whole.get(origin)) for origin in wanted}
@@ -263,6 +270,45 @@ def find_commits(tree: SourceTree, blobs: dict[str, set[str]]) -> dict[str, str]
             if len(found) == len(blobs):
                 break
     return found
+
+
+class _ByTime(NamedTuple):
+    """The last commits that there were when comments were placed, and of which files they are older than all."""
+
+    commits: dict[str, str]
+    older: set[str]
+
+
+def _find_by_time(tree: SourceTree, placed: Mapping[str, Sequence[str]]) -> _ByTime:
+    """Returns since when files changed that were never committed as their comments knew them, by when that was.
+
+    Were it the last commit, the one with which code was committed elsewhere would take the comment's place from it.
+    """
+    found = _ByTime({}, set())
+    dates = _list_dates(tree) if placed else []
+    for path, moments in placed.items():
+        moment = min(map(_read_moment, moments), default=0)
+        before = next((commit for at, commit in dates if at < moment), EVER)
+        before = before or next((commit for at, commit in reversed(dates) if at == moment), EVER)
+        if before or not dates:
+            found.commits[path] = before
+        elif moment and len(dates) < MOST_COMMITS and not tree.stat(path):
+            found.commits[path] = EVER
+            found.older.add(path)
+    return found
+
+
+def _list_dates(tree: SourceTree) -> list[tuple[int, str]]:
+    """Returns when commits were made, in seconds, the last one first; none where nothing was committed yet."""
+    rows = try_git(tree.root, "log", f"--max-count={MOST_COMMITS}", "--format=%ct %H").out.decode().split("\n")
+    return [(int(at), commit) for at, _, commit in (row.partition(" ") for row in rows if row)]
+
+
+def _read_moment(text: str) -> int:
+    try:
+        return int(datetime.fromisoformat(text).timestamp())
+    except (ValueError, OverflowError, OSError):
+        return 0  # another program's
 
 
 def _read_lines_at(tree: SourceTree, places: set[Place], largest: int) -> dict[Place, frozenset[str]]:
