@@ -83,6 +83,15 @@ def test_what_git_brought_back_is_not_written_twice(tmp_path: Path) -> None:
     assert comments.listed().total == 1
 
 
+def test_a_comment_that_is_there_is_not_gone_by_its_short_name_either(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": CODE})
+    identity = comments.add("a.py", 5, "here", "NOTE").commentId
+    with pytest.raises(InvalidArguments, match=f"{identity} is not gone"):
+        comments.maintenance.restore(identity[-6:])
+    with pytest.raises(CommentNotFound):
+        comments.maintenance.restore("c_1234567890123456789")
+
+
 def test_an_undo_is_promised_only_where_the_log_knows_the_comment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -151,6 +151,7 @@ def restore_one(context: CommentsContext, name: str) -> Restored:
             told = tuple(_put_back(context, gone, some if one.id in erased else [one, *some]))
             if told:
                 return Restored(told)
+    name = context.find(name).comment.id if is_short(name) else name
     if context.overview.held([name]):
         raise InvalidArguments(f"{name} is not gone", advice="See it with `postil comments show`", path="commentId")
     raise CommentNotFound("", name)
