@@ -100,6 +100,18 @@ def test_blame_of_code_that_no_commit_had_says_so(comments: Comments) -> None:
     assert blamed.for_model() == "The code is gone, and no commit had it."
 
 
+def test_blame_of_code_that_is_gone_in_a_shallow_clone_says_that_history_is_missing(
+    comments: Comments, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    root, beside = root_of(comments), tmp_path_factory.mktemp("beside")
+    identity = add_at(comments, "taxed = ")
+    (root / "shop.py").unlink()
+    commit(root, "gone")
+    git(beside, "clone", "-q", "--depth", "1", root.as_uri(), "shallow")
+    said = Comments(str(beside / "shallow")).blame(identity).for_model()
+    assert said == "The code is gone, and no commit of this shallow clone had it (git fetch --unshallow)."
+
+
 def test_blame_lists_the_commits_that_touched_the_code(comments: Comments) -> None:
     root = root_of(comments)
     identity = add_at(comments, "taxed = ")

@@ -48,6 +48,8 @@ class Blamed(Answer, frozen=True):
     """False where older commits of the file were not looked at, and may have touched the code."""
     looked: int = 0
     """How many commits of the file were looked at."""
+    shallow: bool = False
+    """Whether commits that had the code may be missing in this clone."""
 
     def for_model(self) -> str:
         told = call.current().tell_moment
@@ -59,6 +61,8 @@ class Blamed(Answer, frozen=True):
         if not self.complete:
             others = "No other" if lines else "None"
             lines.append(f"{others} of the last {self.looked} commits of its file touched this code. {_LOOK_FURTHER}")
+        elif not lines and self.shallow:
+            return "The code is gone, and no commit of this shallow clone had it (git fetch --unshallow)."
         elif not lines:
             return "The code is gone, and no commit had it." if self.gone else "No commit has touched this code yet."
         return "\n".join(lines)
@@ -129,13 +133,15 @@ class HistoryTools:
         context, marker = self._context, each.marker
         anchor = current_anchor(marker) if marker else None
         if marker is None or anchor is None:
-            return Blamed(each.comment.id, (), gone=True)
+            return Blamed(each.comment.id, (), gone=True, shallow=is_shallow(context.tree))
         last = context.explain(each).commit
         taken = [Touch(last, "deleted", each.filePath, marker.line, each.place.oldText)] if last else []
         found = list_touches(
             context.tree, context.versions, each.filePath, marker.line, marker.endLine, anchor.blob, patience
         )
-        return Blamed(each.comment.id, (*taken, *found.touches), True, found.complete, found.looked)
+        touches = (*taken, *found.touches)
+        shallow = not touches and is_shallow(context.tree)
+        return Blamed(each.comment.id, touches, True, found.complete, found.looked, shallow)
 
     @reads(
         "comments_history",
