@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.comments.shop import CODE, line_of
-from tests.comments.workspaces import Comments, commit, workspace, write
+from tests.comments.workspaces import Comments, commit, plain_workspace, workspace, write
 from tests.workspace.repositories import git
 
 HEAD = "import os\nimport sys\n"
@@ -91,3 +91,15 @@ def test_a_copy_that_was_there_all_along_does_not_take_a_comment_on_code_that_wa
     write(tmp_path, "copy.py", "import json\nimport re\n\n\n" + GROSS)
     commit(tmp_path, "taken out again")
     assert place_of(comments, identity)[:2] == ("orphaned", "")
+
+
+def test_without_git_the_comments_of_a_file_that_was_renamed_and_edited_are_taken_along_on_request(
+    tmp_path: Path,
+) -> None:
+    comments = plain_workspace(tmp_path, **{"shop.py": CODE})
+    identity = comment_on(comments, CODE)
+    (tmp_path / "shop.py").rename(tmp_path / "store.py")
+    write(tmp_path, "store.py", HEAD + CODE)
+    assert place_of(comments, identity)[0] == "orphaned"
+    comments.move_all("shop.py", "store.py")
+    assert place_of(comments, identity) == ("exact", "", line_of(HEAD + CODE, "taxed = "))
