@@ -237,3 +237,25 @@ def test_what_was_repaired_is_said_to_be_for_the_next_commit(tmp_path: Path) -> 
 def test_without_git_nothing_is_said_of_a_commit(tmp_path: Path) -> None:
     comments = plain_workspace(tmp_path, **{"a.py": "one = 1\n", "a.py.comments": "{"})
     assert "git" not in comments.maintenance.check_files(fix=True).for_model()
+
+
+def test_a_merge_is_concluded_by_what_a_repair_of_it_says_to_commit(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": "one = 1\n"})
+    identity = comments.add("a.py", 1, "why?", "NOTE").commentId
+    commit(tmp_path, "commented")
+    git(tmp_path, "branch", "edited")
+    git(tmp_path, "mv", "a.py", "b.py")
+    comments.relocate()
+    commit(tmp_path, "moved")
+    git(tmp_path, "branch", "moved")
+    git(tmp_path, "checkout", "-q", "edited")
+    comments.edit("a.py", identity, "why so?")
+    commit(tmp_path, "edited")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(tmp_path, "merge", "-X", "find-renames=100%", "moved")
+    said = comments.maintenance.check_files(fix=True).for_model()
+    assert "To keep it, commit it: `git add -- b.py.comments a.py.comments`" in said
+    git(tmp_path, "add", "--", "b.py.comments", "a.py.comments")
+    git(tmp_path, "commit", "-qm", "merged")
+    assert git(tmp_path, "ls-files", "*.comments") == "b.py.comments"
+    assert [each.text for each in comments.listed().comments] == ["why so?"]

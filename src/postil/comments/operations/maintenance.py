@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -96,6 +97,10 @@ class Checked(Answer, frozen=True):
         return "\n".join(lines)
 
 
+def _is_changed(root: str, name: str) -> bool:
+    return bool(try_git(root, "diff", "--name-only", "HEAD", "--", name).out.strip())
+
+
 def _restore(name: str) -> str:
     if call.current().person:
         return f"`postil comments restore {quote(name) if name else '--all'}`"
@@ -152,9 +157,15 @@ class MaintenanceTools:
         erased = self._list_erased()
         told = {each.filePath for each in erased}
         faults += [Fault(path, _tell_deleted(path)) for path in find_deleted_here(store.tree) if path not in told]
-        fixed = dict.fromkeys(each.shown for each in faults if each.fixed and not each.shown.startswith("("))
-        changed = tuple(fixed) if self._context.tree.git else ()
+        changed = self._list_changed(faults) if self._context.tree.git else ()
         return Checked(tuple(faults), sum(1 for _ in store.paths()), tuple(erased), changed)
+
+    def _list_changed(self, faults: Sequence[Fault]) -> tuple[str, ...]:
+        """Returns the files that repairs changed, and of those that they were joined from the ones that git has."""
+        changed = dict.fromkeys(each.shown for each in faults if each.fixed and not each.shown.startswith("("))
+        others = dict.fromkeys(f"{each.other}{SUFFIX}" for each in faults if each.other)
+        root = self._context.tree.root
+        return (*changed, *(name for name in others if name not in changed and _is_changed(root, name)))
 
     def _list_erased(self) -> list[Erased]:
         store = self._context.store

@@ -40,6 +40,8 @@ class Fault(Struct, frozen=True, omit_defaults=True):
     filePath: str
     problem: str
     fixed: str = ""
+    other: str = ""
+    """The other file that was changed with it."""
 
     @property
     def shown(self) -> str:
@@ -73,7 +75,7 @@ def find_faults(store: Store, *, fix: bool) -> Iterator[Fault]:
             other = seen.setdefault(comment.id, path)
             if other != path:
                 fixed = _separate(store, comment.id, (other, path), copies) if fix else ""
-                yield Fault(path, f"comment {comment.id} is also in {other}", fixed)
+                yield Fault(path, f"comment {comment.id} is also in {other}", fixed, other if fixed else "")
 
 
 def _separate(store: Store, comment: str, paths: Sequence[RelativePath], copies: set[str]) -> str:
