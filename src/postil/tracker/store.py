@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from postil.core import limits
-from postil.tracker.events import Envelope, Event, Known, decode_lines, decode_parts, encode, new_event_id
+from postil.tracker.events import LARGE, Envelope, Event, Known, decode_lines, decode_parts, encode, new_event_id
 from postil.tracker.index.entity_lines import read_some_histories
 from postil.tracker.index.index import Index, open_lines
 from postil.tracker.log.append import Tail, append, append_bulk, find_author
@@ -50,6 +50,7 @@ class Store:
         self._now = now or (lambda: datetime.datetime.now(datetime.UTC))
         self._tail: Tail | None = None
         """What is known of the end of our own log."""
+        self.seen = _Seen()
 
     def now(self) -> datetime.datetime:
         """Returns the time, for people; never for order."""
@@ -174,6 +175,27 @@ def find_last_number(index: Index, replica: str) -> int:
     return next((n for (n,) in index.query("SELECT n FROM writer WHERE replica = ?", (replica,))), 0)
 
 
+class _Seen:
+    """What was read last of one entity: of lines that were only added to it, these alone are read."""
+
+    def __init__(self) -> None:
+        self._of = ("", "")
+        self._lines = b""
+        self._last: dict[str, tuple[int, str]] = {}
+
+    def read(self, ent: str, lines: bytes, replica: str) -> dict[str, tuple[int, str]]:
+        """Returns the number and the id of the last event of each other writer of an entity."""
+        known = self._lines if (ent, replica) == self._of else b""
+        begun = known != b"" and lines.startswith(known) and lines[len(known) : len(known) + 1] in (b"", b"\n")
+        last = dict(self._last) if begun else {}
+        for events in decode_parts(lines[len(known) + 1 :] if begun else lines):
+            for event in events:
+                if event.r != replica and event.n > last.get(event.r, (0, ""))[0]:
+                    last[event.r] = event.n, event.id
+        self._of, self._lines, self._last = (ent, replica), lines if len(lines) < LARGE else b"", last
+        return last
+
+
 class Transaction:
     """Writes events of one command: stamps them with writer, number, clock, time and what they know."""
 
@@ -227,11 +249,7 @@ class Transaction:
 
         Whoever writes to very many entities calls this before, with lines that were read together.
         """
-        last: dict[str, tuple[int, str]] = {}
-        for events in decode_parts(lines):
-            for event in events:
-                if event.r != self.replica and event.n > last.get(event.r, (0, ""))[0]:
-                    last[event.r] = event.n, event.id
+        last = self.store.seen.read(ent, lines, self.replica)
         dep = {replica: number for replica, (number, _) in last.items()}
         proof = prove((replica, number, id_) for replica, (number, id_) in last.items()) if last else ""
         self._seen[ent] = dep or None, proof

@@ -37,6 +37,7 @@ from postil.tracker.index.entity_lines import (
     read_some_histories,
     spool_history,
 )
+from postil.tracker.index.last_fold import LastFold
 from postil.tracker.index.rows import merge_lines, write_build, write_words
 from postil.tracker.index.tables import TABLES, VERSION, create_tables, read_meta, write_meta
 from postil.tracker.log.format import LogCommit, LogDamaged, Segment, read_runs
@@ -71,6 +72,7 @@ class Index:
         self._cache_home = cache_home
         self._db: sqlite3.Connection | None = None
         self._path: str | None = None
+        self._recent = LastFold()
         self._aside: sqlite3.Connection | None = None
         """A copy in memory, for the reads until the next refresh: somebody else was changing the file."""
 
@@ -300,7 +302,8 @@ class Index:
 
     def _merge(self, lines: Iterable[bytes]) -> None:
         generation = self.generation() + 1
-        changed, clock = merge_lines(self.db, lines, generation, partial(read_histories, self.db, self.repository.root))
+        read_lines = partial(read_histories, self.db, self.repository.root)
+        changed, clock = merge_lines(self.db, lines, generation, read_lines, self._recent)
         write_meta(self.db, "clock", max(clock, self.clock()))
         if changed:
             write_meta(self.db, "generation", generation)

@@ -16,13 +16,16 @@ from postil.tracker.events import (
     LOG_ENTITY,
     MAX_CLOCK,
     Absorbed,
+    Commented,
     Created,
     Event,
     Set,
     decode,
+    decode_lines,
     decode_parts,
 )
 from postil.tracker.index.bulk_fold import BulkFold, RowBuilder
+from postil.tracker.index.last_fold import LastFold, add_comments
 from postil.tracker.index.tables import (
     INDEXES,
     INSERT_ENT,
@@ -197,9 +200,9 @@ def _fold_one(db: sqlite3.Connection, id_: str, lines: bytes, numbers: dict[str,
 
 
 def merge_lines(
-    db: sqlite3.Connection, lines: Iterable[bytes], generation: int, read_lines: ReadLines
+    db: sqlite3.Connection, lines: Iterable[bytes], generation: int, read_lines: ReadLines, recent: LastFold
 ) -> tuple[set[str], int]:
-    """Add events to their entities and write those rows anew.
+    """Add events to their entities and write those rows anew; of `recent` only what is new is folded.
 
     Returns what changed, and the highest clock seen that is believed.
     """
@@ -224,7 +227,7 @@ def merge_lines(
     changed = {
         id_
         for id_, arrived in touched.items()
-        if _merge_one(db, id_, before.get(id_, b""), arrived, generation, with_words)
+        if _merge_one(db, id_, before.get(id_, b""), arrived, generation, with_words, recent)
     }
     return changed, clock
 
@@ -236,15 +239,19 @@ def _merge_one(
     arrived: Sequence[tuple[Event, bytes]],
     generation: int,
     with_words: bool,
+    recent: LastFold,
 ) -> bool:
     # A copy of an event at another place is kept too: it tells who knew of it there. So is what a rewritten log says
     # in the same place: which of them counts, the fold decides.
     new = {line: event for event, line in arrived}
-    for line in _find_present(old_lines, new):
-        del new[line]
-    if not new:
-        return False
     new_lines = b"\n".join([old_lines, *new] if old_lines else new)
+    comments = recent.take(old_lines, [*new.values()], new_lines) if old_lines else []
+    if not comments:
+        for line in _find_present(old_lines, new):
+            del new[line]
+        if not new:
+            return False
+        new_lines = b"\n".join([old_lines, *new] if old_lines else new)
     found = db.execute("SELECT n FROM log WHERE id = ?", (id_,)).fetchone()
     if found:
         n: int = found[0]
@@ -252,7 +259,16 @@ def _merge_one(
     else:
         n = db.execute("INSERT INTO log(id, lines) VALUES (?, ?)", (id_, new_lines)).lastrowid or 0
     db.execute("INSERT INTO history VALUES (?, ?, ?)", (generation, n, old_lines.count(b"\n") + 1 if old_lines else 0))
-    write_entity(db, n, fold_lines(new_lines), with_words)
+    if comments:
+        add_comments(db, n, comments, with_words)
+        return True
+    if len(new_lines) < LARGE and all(isinstance(event, Commented) for event in new.values()):
+        events = decode_lines(new_lines)
+        entity = fold(events)
+        recent.keep(new_lines, events, is_shown=entity is not None and not entity.deleted)
+    else:
+        entity = fold_lines(new_lines)
+    write_entity(db, n, entity, with_words)
     note_aims(db, n, new.values())
     return True
 

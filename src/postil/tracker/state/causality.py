@@ -189,8 +189,11 @@ def _sort(events: list[Event]) -> list[Event]:
 
 def _is_causal(events: Sequence[Event]) -> bool:
     """Returns whether nothing comes before what it knew, and no place is taken twice."""
-    last: dict[str, int] = {}
-    claimed: dict[str, int] = {}
+    return _find_last(events, {}, {})
+
+
+def _find_last(events: Iterable[Event], last: dict[str, int], claimed: dict[str, int]) -> bool:
+    """Note the last numbers of writers, and those that others knew, in turn. Returns whether they allow each event."""
     for event in events:
         r, n = event.r, event.n
         if n <= last.get(r, 0) or n <= claimed.get(r, 0):
@@ -201,6 +204,31 @@ def _is_causal(events: Sequence[Event]) -> bool:
                 if number > claimed.get(replica, 0) and replica != r:
                     claimed[replica] = number
     return True
+
+
+class End:
+    """The end of some events: whatever has a later clock, and a number that nobody claimed, comes after all of them."""
+
+    def __init__(self) -> None:
+        self._clock = 0
+        self._last: dict[str, int] = {}
+        self._claimed: dict[str, int] = {}
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> End | None:
+        """Returns the end of events in any order; None where their clocks contradict what they knew."""
+        found, order = cls(), sorted(events, key=_order)
+        if not order or not _find_last(order, found._last, found._claimed):
+            return None
+        found._clock = order[-1].l
+        return found
+
+    def add(self, event: Event) -> bool:
+        """Take in one more. Returns whether it comes after all others; if not, nothing is known of the end any more."""
+        if event.l <= self._clock or not _find_last((event,), self._last, self._claimed):
+            return False
+        self._clock = event.l
+        return True
 
 
 class _Untangling:
