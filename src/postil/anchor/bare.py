@@ -7,7 +7,7 @@ below. Each names a place; a place is as likely as the witnesses for it make it 
 from collections.abc import Callable
 
 from postil.anchor.model import MOST_CANDIDATES, Ranked
-from postil.anchor.page import is_bare
+from postil.anchor.page import find_closing, find_opener, find_telling, is_bare
 from postil.anchor.side_by_side.alignment import Alignment
 
 _FAR = 40  # rows around the expected one where the same bracket may be, when nobody knows better
@@ -39,9 +39,9 @@ class BareRows:
         if self._aligned.forward[row] >= 0:
             witness(self._aligned.forward[row], _ALIGNED)
         if key:
-            opener = self.old.opener(row)
+            opener = find_opener(self.old, row)
             for chance, at in self._ranked(opener)[:2] if opener >= 0 else ():
-                witness(self.new.closing(at, key[:1]), chance * _OPENER)
+                witness(find_closing(self.new, at, key[:1]), chance * _OPENER)
         for step in (-1, 1):
             near = self._find_telling(row, step)
             for chance, at in self._ranked(near)[:2] if near >= 0 else ():
@@ -55,7 +55,7 @@ class BareRows:
 
     def _find_telling(self, row: int, step: int) -> int:
         """Returns the nearest row that is not bare, above or below; -1 if none is near, or it depends on this one."""
-        at = self.old.telling(row, step)
+        at = find_telling(self.old, row, step)
         return -1 if at >= 0 and (row in self.old.ancestors(at) or self.old.frames[at] == row) else at
 
 

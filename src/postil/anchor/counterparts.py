@@ -5,7 +5,7 @@ from functools import cached_property
 from rapidfuzz.distance import Indel
 
 from postil.anchor.model import Ranked
-from postil.anchor.page import Page, is_bare
+from postil.anchor.page import Page, find_closing, find_opener, find_telling, is_bare
 from postil.anchor.side_by_side.alignment import Alignment, Drift, align, trace_range
 from postil.anchor.side_by_side.rewrap import Rewrap
 
@@ -115,12 +115,12 @@ class Counterparts:
     def _find_bare(self, row: int, home: int) -> tuple[float, int]:
         """Returns the bracket that closes what an old one closed, or the blank row below the row that it was below."""
         key, head = self.old.keys[row], self.old.frames[row]
-        near = self.old.opener(row) if key else self.old.telling(row, -1)
+        near = find_opener(self.old, row) if key else find_telling(self.old, row, -1)
         likeness, at = 1.0, self.find_namesake(near) if near >= 0 else -1
         if at < 0 and near >= 0 and home >= 0 and self.old.frames[near] == head:
             likeness, at = self._find_alike(near, home)
         if at >= 0:
-            at = self.new.closing(at, key[:1]) if key else at + row - near
+            at = find_closing(self.new, at, key[:1]) if key else at + row - near
         if 0 <= at < len(self.new) and self.new.keys[at] == key and likeness >= _LIKELY:
             return likeness, at
         if home < 0 or not key:

@@ -128,28 +128,6 @@ class Page:
         place = bisect_right(siblings, row)
         return siblings[place] if place < len(siblings) else -1
 
-    def opener(self, row: int) -> int:
-        """The row that a bracket closes: the one before it under the same row, lone braces skipped; or -1."""
-        above = self.before(row)
-        for _ in range(_BARE_ROWS):
-            if above >= 0 and is_bare(self.keys[above]):
-                above = self.before(above)
-        return above if above >= 0 and not is_bare(self.keys[above]) else -1
-
-    def closing(self, row: int, mark: str) -> int:
-        """The row after this one, under the same row, that begins with a bracket; or -1 where none is near."""
-        at = row
-        for _ in range(_BARE_ROWS):
-            at = self.after(at)
-            if at < 0 or self.keys[at][:1] == mark:
-                break
-        return at
-
-    def telling(self, row: int, step: int) -> int:
-        """The nearest row above (step -1) or below that is not bare; -1 if none is near."""
-        near = range(row + step, row + step * (_BARE_ROWS + 1), step)
-        return next((at for at in near if 0 <= at < len(self.rows) and not is_bare(self.keys[at])), -1)
-
     def ancestors(self, row: int) -> list[int]:
         """The rows this one is under, the outermost first."""
         found: list[int] = []
@@ -304,6 +282,31 @@ def is_remark(key: str) -> bool:
 def is_bare(key: str) -> bool:
     """Whether a row holds only what belongs to another: brackets, or nothing."""
     return _BARE.fullmatch(key) is not None
+
+
+def find_opener(page: Page, row: int) -> int:
+    """The row that a bracket closes: the one before it under the same row, lone braces skipped; or -1."""
+    above = page.before(row)
+    for _ in range(_BARE_ROWS):
+        if above >= 0 and is_bare(page.keys[above]):
+            above = page.before(above)
+    return above if above >= 0 and not is_bare(page.keys[above]) else -1
+
+
+def find_closing(page: Page, row: int, mark: str) -> int:
+    """The row after this one, under the same row, that begins with a bracket; or -1 where none is near."""
+    at = row
+    for _ in range(_BARE_ROWS):
+        at = page.after(at)
+        if at < 0 or page.keys[at][:1] == mark:
+            break
+    return at
+
+
+def find_telling(page: Page, row: int, step: int) -> int:
+    """The nearest row above (step -1) or below that is not bare; -1 if none is near."""
+    near = range(row + step, row + step * (_BARE_ROWS + 1), step)
+    return next((at for at in near if 0 <= at < len(page.rows) and not is_bare(page.keys[at])), -1)
 
 
 def _find_opening(tokens: list[str]) -> str:

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from rapidfuzz.distance import Indel, LCSseq
 
 from postil.anchor.model import MOST_CELLS
-from postil.anchor.page import Page, is_bare, is_remark
+from postil.anchor.page import Page, find_opener, is_bare, is_remark
 from postil.anchor.side_by_side.slide import slide_insertions
 
 _TELLING = 3  # rows on a side that must be where they were, lone brackets and blank ones not counted
@@ -123,7 +123,7 @@ class Alignment:
         old, new = self.old, self.new
         up, over = row, at
         if old.keys[row] and is_bare(old.keys[row]):  # a bracket is under the row that it closes
-            opener, opens = old.opener(row), new.opener(at)
+            opener, opens = find_opener(old, row), find_opener(new, at)
             up, over = (opener, opens) if opener >= 0 and opens >= 0 else (row, at)
         while up >= 0 and over >= 0 and old.keys[up] == new.keys[over]:
             up, over = old.parents[up], new.parents[over]
