@@ -174,3 +174,12 @@ def test_rows_that_left_a_function_for_another_travelled() -> None:
     taken = "".join(LOAD.splitlines(keepends=True)[1:5])
     now = STOCK.replace(taken, "        read_everything(self, folder)\n")
     assert judge_stock(now, "def read_everything(self, folder):\n" + taken) == "moved"
+
+
+def test_a_method_of_the_same_name_is_another_one_while_its_class_is_still_here() -> None:
+    old = "class Appear:\n    def dispatch(self, emitter):\n        emitter.receive_event(self.tag, self.name)\n"
+    kept = "class Appear:\n    def event_data(self):\n        return make_map()\n"
+    there = Page(Source(old.replace("Appear", "Height"), "b.py"))
+    for now, verdict in ((kept, "review"), ("def make_map():\n    return {}\n", "moved")):
+        judge = Travelled(Page(Source(old, "a.py")), Page(Source(now, "a.py")), there, lambda key: False)
+        assert judge.judge(2, 2) == verdict

@@ -38,6 +38,11 @@ _WORDS = re.compile(r"\W+|_")
 Held = Callable[[str], bool]
 
 
+def stands_anywhere(row: str) -> bool:
+    """Returns whether a row is one of many files: an import, a comment, a decorator. Blanks do not count."""
+    return _ANYWHERE.match("".join(row.split())) is not None
+
+
 class Travelled:
     """What came from one file into another. `held` tells whether the other file held a row's code before."""
 
@@ -176,7 +181,12 @@ class Travelled:
             or (mine[-1].startswith("__") and (mine != theirs or len(mine) < 2))
         ):
             return False
-        return not any(symbol.path[-1] == mine[-1] for symbol in self.now.symbols)
+        name = mine[-1]
+        around = mine[-2] if len(mine) > 1 else ""
+        here = {symbol.path[-1] for symbol in self.now.symbols}
+        if around in here and theirs[-2:] != (around, name):
+            return False  # what it is a method of is still here: another class has such a method as well
+        return name not in here
 
     @cached_property
     def _aligned(self) -> Alignment:

@@ -131,3 +131,48 @@ def test_a_file_of_a_family_became_the_one_of_its_name(tmp_path: Path) -> None:
     commit(tmp_path, "verbs have a folder")
     place = comments.show(identity).comment
     assert (place.movedTo, place.line) == ("verbs/copy_case.py", line_of(changed, "EXPECTED['c']"))
+
+
+LICENCE = (
+    "/*\n * Copyright (c) 2009, the authors. All rights reserved.\n * Use of it is governed by a licence.\n */\n\n"
+)
+
+
+def header(*names: str, licence: str = LICENCE) -> str:
+    return f"{licence}#include <Python.h>\n\n" + "".join(f"PyObject *{name}(PyObject *args);\n" for name in names)
+
+
+@pytest.mark.parametrize(
+    ("here", "there"),
+    [
+        (header("cpu_count", "swap_mem", "virtual_mem", licence="// Another licence\n"), header("swap_mem")),
+        (header("swap_mem", "virtual_mem", "users", licence="// Another licence\n"), header("swap_mem", "virtual_mem")),
+    ],
+)
+def test_a_header_became_none_of_its_name_while_its_own_folder_has_its_lines(
+    tmp_path: Path, here: str, there: str
+) -> None:
+    old = header("virtual_mem", "swap_mem")
+    comments = workspace(tmp_path, **{"netbsd/mem.h": old})
+    lines = (line_of(old, "Use of it"), line_of(old, "swap_mem"))
+    identities = [comments.add("netbsd/mem.h", line, "why?", "NOTE").commentId for line in lines]
+    commit(tmp_path, "commented")
+    (tmp_path / "netbsd" / "mem.h").unlink()
+    write(tmp_path, "netbsd/init.h", here)
+    write(tmp_path, "sunos/mem.h", there)
+    commit(tmp_path, "one header a folder")
+    assert "sunos/mem.h" not in [comments.show(identity).comment.movedTo for identity in identities]
+
+
+def test_of_files_that_got_as_many_lines_those_of_its_own_folder_are_looked_at_first(tmp_path: Path) -> None:
+    old = header("virtual_mem", "swap_mem", "cpu_count")
+    comments = workspace(tmp_path, **{"net/mem.h": old})
+    comments.add("net/mem.h", line_of(old, "swap_mem"), "why?", "NOTE")
+    commit(tmp_path, "commented")
+    lost = comments.overview.reader.file(RelativePath("net/mem.h"))
+    (tmp_path / "net" / "mem.h").unlink()
+    for folder in ("aix", "bsd", "free", "linux", "net", "open", "osx", "windows"):
+        write(tmp_path, f"{folder}/all.h", header("virtual_mem", "swap_mem", "cpu_count", f"of_{folder}"))
+    commit(tmp_path, "one header a folder")
+    found = find_other_files(comments.tree, lost, comments.overview.reader.versions)["net/mem.h"]
+    assert found[0].path == "net/all.h"

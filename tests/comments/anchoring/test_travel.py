@@ -137,3 +137,21 @@ def test_code_goes_where_all_of_its_function_went_and_not_where_a_part_of_it_did
     write(tmp_path, "whole.py", "class Archive:\n" + LOAD)
     commit(tmp_path, "split")
     assert comments.show(identity).comment.movedTo == "whole.py"
+
+
+def test_a_person_is_asked_where_most_came_to_another_folder_and_enough_to_its_own(tmp_path: Path) -> None:
+    names = ("cpu_count_cores", "cpu_freq", "cpu_stats", "cpu_times", "per_cpu_times")
+    rows = [f"PyObject *psutil_{name}(PyObject *self, PyObject *args);\n" for name in names]
+    licence = "/*\n * Copyright (c) 2009, the authors. All rights reserved.\n */\n\n#include <Python.h>\n\n"
+    own = [f"DWORD *psutil_of_windows_{number}(DWORD pid);\n" for number in range(20)]
+    comments = workspace(tmp_path, **{"windows/cpu.h": licence + "".join(rows)})
+    line = line_of(licence + "".join(rows), "cpu_stats")
+    identity = comments.add("windows/cpu.h", line, "look here", "NOTE").commentId
+    commit(tmp_path, "commented")
+    (tmp_path / "windows" / "cpu.h").unlink()
+    write(tmp_path, "osx/init.h", licence + "".join(rows) + "int of_osx(void);\n")
+    write(tmp_path, "windows/init.h", "".join((*own, *rows[:4], *own[:9], rows[4])))
+    commit(tmp_path, "one header a folder")
+    place = comments.show(identity).comment
+    assert (place.state, place.movedTo) == ("review", "")
+    assert [each.path for each in place.candidates] == ["osx/init.h", "windows/init.h"]

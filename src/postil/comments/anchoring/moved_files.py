@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from postil.anchor.travelled import stands_anywhere
 from postil.comments.anchoring.equal_files import find_without_git, list_respelled
 from postil.comments.anchoring.former_names import find_former_names
 from postil.comments.anchoring.line_holders import EVER, LineHolders, find_successors, telling_lines
@@ -92,24 +93,31 @@ def find_other_files(
     read = cache(known.read_text)
     held = _Held(known, read, before, {(then[origin], path) for origin in likely for path in likely[origin]})
     found: dict[str, list[OtherFile]] = {}
+    code: dict[str, dict[str, int]] = {}
     for origin, paths in likely.items():
         lines = wanted[origin] | whole.get(origin, frozenset())
-        new: dict[str, int] = {}
-        for path in paths:
-            new[path] = len(known.select_held(path, lines) - held.at(then[origin], path, origin))
-        named = _find_named(new, origin) if origin in whole else ""
-        best = sorted((path for path in new if new[path]), key=lambda path: (path != named, -new[path]))[:MOST_FILES]
+        came = {path: known.select_held(path, lines) - held.at(then[origin], path, origin) for path in paths}
+        new = {path: len(some) for path, some in came.items()}
+        code[origin] = {path: _count_code(some) for path, some in came.items()}
+        strange = {path for path in paths if _has_heir(code[origin], origin, path)}
+        share = 1.0 if tree.stat(origin) else NAMED  # one that is still there has its name itself
+        named = _find_named(new, origin, strange, share) if origin in whole else ""
+        best = sorted(
+            _order({path: count for path, count in new.items() if count}, origin), key=lambda path: path != named
+        )
         found[origin] = [
             OtherFile(
                 path,
                 read(path),
                 frozenset("".join(line.split()) for line in held.at(then[origin], path, origin)),
-                renamed=(successor := _is_successor(new, path, len(whole.get(origin, ())), named)),
+                renamed=(
+                    successor := path not in strange and _is_successor(new, path, len(whole.get(origin, ())), named)
+                ),
                 sure=successor
                 and new[path] >= max(FEWEST, WHOLE * len(whole[origin]))
                 and held.is_from(then[origin], path, origin),
             )
-            for path in best
+            for path in best[:MOST_FILES]
         ]
     for origin, paths in became.items():
         # One that was another before and has the whole text now was overwritten; one that is merely spelled so was not.
@@ -119,6 +127,9 @@ def find_other_files(
             found[origin] = [OtherFile(new_there[0], known.read_text(new_there[0]), renamed=True, sure=True)]
     lost = [origin for origin in became if not any(each.renamed for each in found[origin])]
     for origin, path in _follow(known, lost).items():
+        there = _count_code(known.select_held(path, whole.get(origin, ())))
+        if _has_heir({**code[origin], path: there}, origin, path):
+            continue
         likely = [each for each in found[origin] if each.path != path]
         found[origin] = [OtherFile(path, known.read_text(path), renamed=True), *likely][:MOST_FILES]
     for origin in unknown:  # whether a file held the lines before is not known: only what became of the whole file
@@ -142,8 +153,14 @@ def _list_likely(
         Counter(path for line in lines for path in known.find(commit, line) if path != origin)
         for lines in (wanted, whole or ())
     )
-    found = dict.fromkeys(path for path, _ in (*near.most_common(MOST_FILES), *most.most_common(MOST_FILES)))
-    return list(found | dict.fromkeys(_list_named(most, origin)[:MOST_FILES]))
+    found = dict.fromkeys((*_order(near, origin)[:MOST_FILES], *_order(most, origin)[:MOST_FILES]))
+    return list(found | dict.fromkeys(_list_named(_order(most, origin), origin)[:MOST_FILES]))
+
+
+def _order(got: Mapping[str, int], origin: str) -> list[str]:
+    """Returns files by the lines that they got, of those with as many the ones nearest to the origin first."""
+    folders = set(PurePosixPath(origin).parent.parts)
+    return sorted(got, key=lambda path: (-got[path], -len(folders & {*PurePosixPath(path).parts}), path))
 
 
 def _is_successor(got: dict[str, int], path: str, lines: int, named: str) -> bool:
@@ -158,11 +175,27 @@ def _is_successor(got: dict[str, int], path: str, lines: int, named: str) -> boo
     return bool(lines) and got[path] >= max(FEWEST, RENAMED * lines) and next_best < ALIKE * got[path]
 
 
-def _find_named(got: dict[str, int], origin: str) -> str:
+def _find_named(got: dict[str, int], origin: str, strange: Collection[str], share: float) -> str:
     """Returns the one file that bears the name of a file that is gone and got about as many of its lines as any."""
-    enough = max(FEWEST, NAMED * max(got.values(), default=0))
+    enough = max(FEWEST, share * max(got.values(), default=0))
     same = [path for path in _list_named(got, origin) if got[path] >= enough]
-    return same[0] if len(same) == 1 else ""
+    return same[0] if len(same) == 1 and same[0] not in strange else ""
+
+
+def _has_heir(code: Mapping[str, int], origin: str, path: str) -> bool:
+    """Whether a file of the folder of one that is gone got as much of its code as another file of another folder.
+
+    Small files of one name, in several folders, are alike: there neither the name nor git tells what became of one.
+    """
+    home = PurePosixPath(origin).parent
+    if PurePosixPath(path).parent == home:
+        return False
+    return any(PurePosixPath(each).parent == home and count >= max(1, code[path]) for each, count in code.items())
+
+
+def _count_code(lines: Iterable[str]) -> int:
+    """Returns how many of some lines do not stand in many files, as licences and imports do."""
+    return sum(not stands_anywhere(line) for line in lines)
 
 
 def _list_named(paths: Iterable[str], origin: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from posixpath import dirname
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -101,7 +102,7 @@ def search_others(
                     Candidate(each.span, min(each.confidence, 0.7), each.new_text, other.path)
                 )
     for index, some in moves.items():
-        found[index] = _choose(some)
+        found[index] = _choose(some, now.path)
     for index, candidates in doubtful.items():
         if found[index].state == "orphaned":
             found[index] = _offer(found[index], candidates)
@@ -141,10 +142,16 @@ def _ask_which(here: Relocation, there: Relocation, other: OtherFile, path: str)
     return Relocation("review", None, options[0].confidence, reason, here.old_text, there.new_text, options)
 
 
-def _choose(moves: Sequence[_Move]) -> Relocation:
-    """Returns where most rows came along; where about as many came to another file too, a person is asked."""
+def _choose(moves: Sequence[_Move], path: str) -> Relocation:
+    """Returns where most rows came along; where about as many came to another file too, a person is asked.
+
+    So it is where most came to another folder and enough to a file of their own: folders may hold the same headers.
+    """
     best = max(moves, key=lambda each: each.proof)
-    alike = sorted((each for each in moves if each.proof >= ALIKE * best.proof), key=lambda each: -each.proof)
+    home = dirname(path)
+    left_home = dirname(best.path) != home
+    alike = [each for each in moves if each.proof >= ALIKE * best.proof or (left_home and dirname(each.path) == home)]
+    alike.sort(key=lambda each: -each.proof)
     if len(alike) == 1:
         return _move(best.found, best.path)
     options = tuple(
