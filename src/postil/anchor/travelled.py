@@ -182,7 +182,7 @@ class Travelled:
         ):
             return False
         name = mine[-1]
-        around = mine[-2] if len(mine) > 1 else ""
+        around = mine[-2] if min(len(mine), len(theirs)) > 1 else ""
         here = {symbol.path[-1] for symbol in self.now.symbols}
         if around in here and theirs[-2:] != (around, name):
             return False  # what it is a method of is still here: another class has such a method as well
