@@ -149,6 +149,17 @@ class CommentTooLarge(InvalidArguments):
         )
 
 
+class CommentFileFull(InvalidArguments):
+    """A comment file that takes nothing more: with it, it would be too long, or it holds too many already."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"{path}.comments is left as it is: it {why}",
+            advice="Delete or export comments of this file that are settled, and try again",
+            filePath=path,
+        )
+
+
 class ThreadFull(InvalidArguments):
     """A comment whose text and replies are so long together that no reply is added."""
 

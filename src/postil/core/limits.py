@@ -102,6 +102,8 @@ COMMENT: Final = 1 * MIB
 """A comment with its replies and its marker, as it is shown; the comment file keeps what is beyond."""
 CHANGED_COMMENT: Final = 2 * MIB
 """A comment with its replies, as it is written, or a marker: a file with a larger one is read, and not changed."""
+CHANGED_COMMENTS: Final = 40_000
+"""Comments of a file that is changed, and markers: ours fill it with some 20,000, another program may write more."""
 THREAD: Final = 1408 * KIB
 """A comment with its replies that takes one more: indented as it is written, it is still one that can be changed."""
 SETTINGS: Final = 256 * KIB

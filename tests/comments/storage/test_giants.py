@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from postil.comments.failures import CommentTooLarge, ThreadFull
+from postil.comments.failures import CommentFileFull, CommentTooLarge, ThreadFull
+from postil.comments.storage import store
 from postil.comments.storage.giants import refuse_giants
 from postil.core import limits
 from tests.comments.workspaces import Comments, root_of, workspace
@@ -49,6 +51,43 @@ def test_a_thread_takes_no_reply_long_before_it_could_not_be_changed_any_more(co
         comments.reply(comment, "more")
     comments.resolve(comment)
     assert comments.show(comment).comment.status == "resolved"
+
+
+def plant_markers(comments: Comments, count: int) -> bytes:
+    """Give a comment file very many short markers, as another program would. Returns the file."""
+    kept = root_of(comments) / "a.py.comments"
+    held = json.loads(kept.read_text())
+    held["ghostMarkers"] += [{"id": f"g{number}", "line": 1} for number in range(count)]
+    kept.write_text(json.dumps(held, separators=(",", ":")))
+    return kept.read_bytes()
+
+
+def test_a_file_with_very_many_markers_is_left_as_it_is(comments: Comments) -> None:
+    """Half a million of them took 290 MB."""
+    comments.add("a.py", 1, "x", "NOTE")
+    before = plant_markers(comments, 100_000)
+    with pytest.raises(CommentFileFull, match="holds more than 40,000 markers"):
+        comments.add("a.py", 2, "y", "NOTE")
+    assert (root_of(comments) / "a.py.comments").read_bytes() == before
+
+
+def test_no_write_makes_a_file_so_long_that_it_cannot_be_read_again(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the extension demands was added to short markers: 3 MB became 23, and every comment was gone from sight."""
+    name = comments.add("a.py", 1, "x", "NOTE").commentId
+    before = plant_markers(comments, 200)
+    monkeypatch.setattr(limits, "FILE", 30_000)
+    monkeypatch.setattr(store, "MOST_KEPT", 20_000)
+    for change in (
+        lambda: comments.add("a.py", 2, "y", "NOTE"),
+        lambda: comments.reply(name, "y"),
+        lambda: comments.maintenance.check_files(fix=True),
+    ):
+        with suppress(CommentFileFull):
+            change()
+        assert (root_of(comments) / "a.py.comments").read_bytes() == before
+    assert comments.show(name).comment.text == "x"
 
 
 def test_a_file_that_is_no_sidecar_is_left_to_who_reads_it() -> None:

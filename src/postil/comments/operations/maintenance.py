@@ -22,6 +22,7 @@ from postil.comments.storage.erased import (
     find_erased_replies,
     read_gone,
 )
+from postil.comments.storage.giants import refuse_full
 from postil.comments.storage.repair import Fault, find_faults
 from postil.comments.storage.store import SUFFIX
 from postil.core import call, limits
@@ -264,6 +265,7 @@ class MaintenanceTools:
             result = merge_sidecars((path or ours).removesuffix(SUFFIX), *sides)
         except Unreadable as fault:
             raise Failure(f"{path or ours} cannot be merged: {fault}", advice="Resolve it by hand") from None
+        refuse_full((path or ours).removesuffix(SUFFIX), len(result))
         folder, name = os.path.split(os.path.abspath(ours))
         atomic_write(folder, RelativePath(name), result)
         return Merged(path or ours)

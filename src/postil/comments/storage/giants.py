@@ -1,4 +1,4 @@
-"""Comments that another program made larger than can be changed here: the file that holds one is only read.
+"""Comment files that are not changed here: they hold a comment that is too large, or too many, or would be too large.
 
 To change a comment is to hold it several times, as bytes and as characters. Ours never grow so large (`limits.THREAD`).
 """
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from postil.comments.failures import CommentTooLarge
+from postil.comments.failures import CommentFileFull, CommentTooLarge
 from postil.comments.sidecar.dialects import Unreadable, read_outline
 from postil.core import limits
 
@@ -30,7 +30,10 @@ def read_to_change(store: Store, path: RelativePath) -> Sidecar:
 
 
 def refuse_giants(path: str, data: bytes | None) -> None:
-    """Raises CommentTooLarge where a file holds a comment or marker that is too large to be changed here."""
+    """Raises CommentTooLarge where a file holds a comment or marker that is too large to be changed here.
+
+    Raises CommentFileFull where it holds too many of them.
+    """
     if data is None or len(data) <= limits.CHANGED_COMMENT:
         return
     try:
@@ -38,6 +41,8 @@ def refuse_giants(path: str, data: bytes | None) -> None:
     except Unreadable:
         return  # whoever reads it says so
     for what, some in (("comment", outline.comments), ("marker", outline.ghostMarkers)):
+        if len(some or ()) > limits.CHANGED_COMMENTS:
+            raise CommentFileFull(path, f"holds more than {limits.CHANGED_COMMENTS:,} {what}s")
         for each in some or ():
             size = len(memoryview(each))
             if size > limits.CHANGED_COMMENT:
@@ -49,6 +54,12 @@ def refuse_grown(sidecar: Sidecar) -> None:
     size, comment = sidecar.longest
     if size > limits.CHANGED_COMMENT:
         raise CommentTooLarge(sidecar.path, comment, size, limits.CHANGED_COMMENT)
+
+
+def refuse_full(path: str, size: int) -> None:
+    """Raises CommentFileFull where a comment file would be so long that nobody could read it again."""
+    if size > limits.FILE:
+        raise CommentFileFull(path, f"would have {size:,} bytes, and one above {limits.FILE:,} cannot be read")
 
 
 def _read_id(piece: msgspec.Raw) -> str:

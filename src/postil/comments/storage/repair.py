@@ -20,7 +20,7 @@ from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.sidecar.merge import merge_sidecars
 from postil.comments.storage.doubled import find_home, join_comment
-from postil.comments.storage.giants import read_to_change
+from postil.comments.storage.giants import read_to_change, refuse_full
 from postil.comments.storage.store import SUFFIX, Store, sidecar_path
 from postil.core import call
 from postil.core.failure import Failure
@@ -111,7 +111,8 @@ def _complete(store: Store, path: RelativePath) -> str:
     with store.locked():
         sidecar = read_to_change(store, path)
         store.finish(sidecar)
-        atomic_write(store.tree.root, sidecar_path(path), sidecar.text())
+        refuse_full(path, len(content := sidecar.text()))
+        atomic_write(store.tree.root, sidecar_path(path), content)
     return "completed: what the extension demands was added"
 
 

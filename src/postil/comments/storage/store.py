@@ -23,7 +23,7 @@ from postil.comments.model import Addition
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import LineTexts, Sidecar, is_emptied
 from postil.comments.source_tree import SourceTree
-from postil.comments.storage.giants import refuse_giants, refuse_grown
+from postil.comments.storage.giants import refuse_full, refuse_giants, refuse_grown
 from postil.comments.storage.group_commit import ClaimedAdd, PendingAdd, claim_pending
 from postil.comments.storage.last_written import MOST_KEPT, LastWritten, has_stayed, look_at_index
 from postil.comments.storage.write_log import WriteLog
@@ -236,6 +236,7 @@ class Store:
             try:
                 markers = sidecar.add_all([each.addition for each in theirs])
                 content, index = sidecar.text(), look_at_index(self.tree.git_dir)
+                refuse_full(path, len(content))
                 atomic_write(self.tree.root, sidecar_path(path), content, lambda mine=ours: self._meet(path, mine))
                 if not has_stayed(self.tree.git_dir, index, partial(_holds, self, path, content)):
                     return
@@ -329,8 +330,10 @@ class Store:
         What a program that does not know the lock wrote since it was read is merged, not lost.
         """
         name, base, content = sidecar_path(path), sidecar.original, sidecar.pieces()
-        if sum(map(len, content)) <= MOST_KEPT:  # else nobody makes one of them
+        if (size := sum(map(len, content))) <= MOST_KEPT:  # else nobody makes one of them
             content = b"".join(content)
+        else:
+            refuse_full(path, size)
         own = content
         mine, self._read_at = self._read_at, ("", _NOTHING)
         seen = mine[1] if mine[0] == path else None
@@ -341,12 +344,8 @@ class Store:
                     there = self.read_bytes(path)
                     content, base = self._merge(path, base, _join(content), there), there
             try:
-                if (
-                    isinstance(content, bytes)
-                    and len(content) < LARGEST_EMPTY
-                    and is_emptied(sidecar)
-                    and content == own
-                ):
+                is_short = isinstance(content, bytes) and len(content) < LARGEST_EMPTY
+                if is_short and content == own and is_emptied(sidecar):
                     self._meet(path, seen)
                     remove_file(self.tree.root, name)
                     return None
@@ -363,9 +362,11 @@ class Store:
         from postil.comments.sidecar.merge import merge_sidecars  # only where two programs met
 
         try:
-            return ours if theirs is None else merge_sidecars(path, base, ours, theirs)
+            merged = ours if theirs is None else merge_sidecars(path, base, ours, theirs)
         except Unreadable as fault:
             raise SidecarDamaged(path, str(fault)) from None
+        refuse_full(path, len(merged))
+        return merged
 
     def _meet(self, path: RelativePath, ours: tuple[int, int, int, int]) -> None:
         """Raises _Met when the file is not the one that was read."""
@@ -471,8 +472,7 @@ def is_sidecar(name: str) -> bool:
 
 def refuse_unlisted(path: str) -> None:
     """Raises InvalidFilePath for a source in a folder that is never searched: a comment there would be invisible."""
-    hidden = next((part for part in path.split("/")[:-1] if part in _SKIPPED_FOLDERS), "")
-    if hidden:
+    if hidden := next((part for part in path.split("/")[:-1] if part in _SKIPPED_FOLDERS), ""):
         raise InvalidFilePath(path, f"comments in {hidden} are not listed, so none are added there")
 
 
