@@ -183,3 +183,18 @@ def test_a_method_of_the_same_name_is_another_one_while_its_class_is_still_here(
     for now, verdict in ((kept, "review"), ("def make_map():\n    return {}\n", "moved")):
         judge = Travelled(Page(Source(old, "a.py")), Page(Source(now, "a.py")), there, lambda key: False)
         assert judge.judge(2, 2) == verdict
+
+
+def test_a_bracket_goes_along_only_with_what_it_closes() -> None:
+    """The bracket of a function was taken to that of a block in it."""
+    body = "    let total = sum(parts)\n    note(total, places)\n    keep(total, forever)\n"
+    old = f"func close() {{\n{body}}}\n"
+    other = f"func close() {{\n{body}    if late {{\n        tell(total)\n    }}\n}}\n"
+    judge = Travelled(
+        Page(Source(old, "a.swift")), Page(Source("", "a.swift")), Page(Source(other, "b.swift")), lambda _: False
+    )
+    row, rows = old.rstrip().count("\n"), other.split("\n")
+    block = rows.index("    }")
+    assert judge.judge(row, block) == "review"
+    assert judge.judge(row, block, renamed=True) == "review"
+    assert judge.judge(row, block + 1) == "moved"

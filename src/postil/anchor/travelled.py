@@ -14,7 +14,9 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
 
-from postil.anchor.page import Page
+from rapidfuzz.distance import Indel
+
+from postil.anchor.page import Page, find_opener, is_bare
 from postil.anchor.side_by_side.alignment import Alignment, align
 from postil.anchor.syntax.symbols import Symbol
 
@@ -25,6 +27,7 @@ _ENOUGH = 3.0  # rows that came along
 _SOME = 1.5
 _COMMON = 0.3  # what a row is worth that stands more than once in either file
 _SYMBOL = 1.0  # rows that came along with the function around it, or with the whole file
+_ALIKE = 0.6  # how much of a row is left in one that may be it
 _BOTH = 2  # rows of a function that stand in both files: so many were copied
 _GENERIC = 0.15  # what a row is worth that stands in many files
 _ANYWHERE = re.compile(
@@ -56,10 +59,12 @@ class Travelled:
         """Returns `moved` when the code of an old row came to a row of the other file, `review` if perhaps, else ''.
 
         A row that stands in many files goes along with the file, when that was renamed, or with the function that it
-        is in or stands above. Of what was copied a person is asked.
+        is in or stands above. Of what was copied a person is asked, and of a bracket that would close something else.
         """
         verdict = self._weigh_proof(row, at, renamed)
-        return "review" if verdict == "moved" and not renamed and self._was_copied(row) else verdict
+        if verdict != "moved":
+            return verdict
+        return "review" if self._closes_another(row, at) or (not renamed and self._was_copied(row)) else verdict
 
     def count_proof(self, row: int, at: int) -> float:
         """Returns how many rows came along with an old row to a row of the other file."""
@@ -118,6 +123,16 @@ class Travelled:
             self._everything,
         ]
         return any(self._is_in_both(scope) for scope in scopes)
+
+    def _closes_another(self, row: int, at: int) -> bool:
+        """Returns whether a bracket would close another row there than the one that it closed."""
+        opener = find_opener(self.old, row) if self.old.keys[row] and is_bare(self.old.keys[row]) else -1
+        if opener < 0:
+            return False
+        there, place = find_opener(self.other, at), self._aligned.forward[opener]
+        if there < 0 or place >= 0:
+            return there != place
+        return Indel.normalized_similarity(self.old.keys[opener], self.other.keys[there]) < _ALIKE
 
     def _find_own(self, path: tuple[str, ...]) -> Symbol | None:
         """Returns the function or class that is in its file as before: by its path, or it is the one of its name."""
