@@ -166,6 +166,27 @@ def test_the_command_for_the_rest_of_an_answer_answers_the_same_call(entry: Oper
     assert "filePath" not in how_to_get_the_rest(entry, {"filePath": "a.py"}).split("`")[0]
 
 
+def test_the_command_for_the_rest_of_a_list_says_that_a_shell_bounds_it_too() -> None:
+    (entry,) = (each for each in READING if each.name == "comments_list")
+    assert how_to_get_the_rest(entry, {}).endswith("prints it whole; more than that comes with limit (up to 1000).")
+
+
+TRYING = [
+    (each, name)
+    for each in read_catalogue().operations
+    if each.tool and each.effect != "reads"
+    for name in msgspec.json.decode(each.input_schema).get("properties", {})
+    if name in ("claim", "dryRun", "dry_run", "fix")
+]
+
+
+@pytest.mark.parametrize(("entry", "name"), TRYING, ids=[entry.name for entry, _ in TRYING])
+def test_a_tool_that_only_told_what_it_would_do_may_be_asked_again(entry: OperationEntry, name: str) -> None:
+    allows = name in ("claim", "fix")
+    assert "Nothing was changed" in how_to_get_the_rest(entry, {name: not allows})
+    assert "do not ask again" in how_to_get_the_rest(entry, {name: allows})
+
+
 def example(field: dict[str, Any], schema: dict[str, Any]) -> object:
     """A value that a published field takes."""
     if "$ref" in field:

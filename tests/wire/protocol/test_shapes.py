@@ -72,8 +72,13 @@ class Talker:
         return Said("\n".join(f"line {number}" for number in range(lines)), asked, better)
 
     @writes("write_much")
-    def write(self) -> str:
+    def write(self, dryRun: bool = False) -> str:
         """Change something, and say much about it"""
+        return "line\n" * 10_000
+
+    @writes("mend_much")
+    def mend(self, fix: bool = False) -> str:
+        """Say much about what is broken, and mend it if asked to"""
         return "line\n" * 10_000
 
     @reads("fail_much")
@@ -145,6 +150,31 @@ async def test_a_write_whose_answer_was_cut_is_not_to_be_repeated() -> None:
     note = result["content"][-1]["text"]
     assert "do not ask again" in note
     assert "postil" not in note.removeprefix("[postil:")
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "is_done"),
+    [
+        ("write_much", {"dryRun": True}, False),
+        ("write_much", {"dryRun": False}, True),
+        ("mend_much", {}, False),
+        ("mend_much", {"fix": True}, True),
+    ],
+)
+async def test_what_was_only_tried_is_not_said_to_be_done(name: str, given: dict[str, bool], is_done: bool) -> None:
+    result = (await (await talker()).call(name, given))["result"]
+    note = result["content"][-1]["text"]
+    assert ("do not ask again" in note) == is_done
+    assert ("Nothing was changed" in note) != is_done
+    assert (f"`postil call {name}" in note) != is_done
+
+
+async def test_the_command_for_the_rest_prints_all_only_where_it_does() -> None:
+    """A list that has a bound by itself has it in a shell, too."""
+    note = (await (await talker()).call("talk_much", {"lines": 9000}))["result"]["content"][-1]["text"]
+    assert "in a shell prints it whole; more than that comes with limit." in note
+    note = (await (await talker()).call("mend_much"))["result"]["content"][-1]["text"]
+    assert "in a shell prints all" in note
 
 
 async def test_an_answer_knows_better_how_the_rest_can_be_had() -> None:

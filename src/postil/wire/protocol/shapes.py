@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct, structs
@@ -173,20 +173,42 @@ NARROWING = GOING_ON | frozenset({
     "as_of", "author", "event", "file", "filePath", "file_path", "path", "revision", "state", "status", "tag",
 })  # fmt: skip
 """Arguments that make an answer smaller; most of them only where they were not given."""
+PAGING = ("limit", "per_page", "after", "cursor", "offset", "page", "skip")
+"""Arguments of an answer that holds no more than so much by itself, in a shell too."""
+TRYING = {"dryRun": True, "dry_run": True, "claim": False}
+"""Arguments with which an operation that writes only says what it would do."""
+ALLOWING = ("fix",)
+"""Arguments without which an operation that writes only says what it would do."""
 LONGEST_COMMAND = 300
 
 
 def how_to_get_the_rest(entry: OperationEntry, given: object) -> str:
-    """Returns advice for an answer that was cut: the arguments that narrow it, and the command that prints all."""
-    if entry.effect != "reads":
-        return "What was asked for is done: do not ask again to see the rest."
+    """Returns advice for an answer that was cut: the arguments that narrow it, and the command that prints it whole."""
     fields: dict[str, Any] = decode(entry.input_schema).get("properties", {})
     arguments = cast("dict[str, object]", given) if isinstance(given, dict) else {}
+    if entry.effect != "reads" and not _only_tells(fields, arguments):
+        return "What was asked for is done: do not ask again to see the rest."
     narrowing = [name for name in fields if name in (NARROWING if name not in arguments else GOING_ON)]
-    advice = [f"Ask for less with {', '.join(narrowing)}"] if narrowing else []
+    advice = [] if entry.effect == "reads" else ["Nothing was changed"]
+    advice += [f"Ask for less with {', '.join(narrowing)}"] if narrowing else []
     command = _command(entry, arguments)
     where = " (FILE: the same arguments as JSON)" if command.endswith(" @FILE") else ""
-    return "; ".join([*advice, f"`{command}` in a shell prints all{where}"]) + "."
+    paging = [_say_paging(name, each) for name, each in fields.items() if name in PAGING]
+    prints = f"`{command}` in a shell {'prints it whole' if paging else 'prints all'}{where}"
+    behind = [f"more than that comes with {', '.join(paging)}"] if paging else []
+    return "; ".join([*advice, prints, *behind]) + "."
+
+
+def _only_tells(fields: Mapping[str, Any], arguments: Mapping[str, object]) -> bool:
+    """Returns whether a call of an operation that writes was made to say what it would do."""
+    return any(arguments.get(name) is value for name, value in TRYING.items()) or any(
+        name in fields and arguments.get(name) is not True for name in ALLOWING
+    )
+
+
+def _say_paging(name: str, field: Mapping[str, Any]) -> str:
+    most = field.get("maximum")
+    return f"{name} (up to {most})" if most else name
 
 
 def _command(entry: OperationEntry, arguments: dict[str, object]) -> str:
