@@ -6,6 +6,7 @@ It only says which files hold the block that a row was in; where in the file the
 from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import takewhile
 
 from postil.anchor.model import Source
 from postil.anchor.page import Page
@@ -38,7 +39,8 @@ class OtherFiles:
             total += weight
             for file in files:
                 votes[file] += weight  # pyright: ignore[reportArgumentType] - a Counter of floats counts as well
-        best = sorted(votes.items(), key=lambda each: (-each[1], each[0]))[:_MOST_FILES]
+        way = {file: measure_way(old.source.path, self._sources[file].path) for file in votes}
+        best = sorted(votes.items(), key=lambda each: (-each[1], way[each[0]], each[0]))[:_MOST_FILES]
         return [(weight / total, self._page(file)) for file, weight in best if weight >= _LEAST_SHARE * total]
 
     @cached_property
@@ -55,6 +57,14 @@ class OtherFiles:
         if file not in self._pages:
             self._pages[file] = Page(self._sources[file])
         return self._pages[file]
+
+
+def measure_way(origin: str, path: str) -> tuple[int, bool]:
+    """Returns how far a file is from another: the steps between their folders, then whether they are of other kinds."""
+    (here, own), (there, other) = (each.rpartition("/")[::2] for each in (origin, path))
+    folders, others = (each.split("/") if each else [] for each in (here, there))
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(folders, others, strict=False)))
+    return len(folders) + len(others) - 2 * shared, own.rpartition(".")[2] != other.rpartition(".")[2]
 
 
 def _find_block(page: Page, row: int) -> tuple[int, int]:

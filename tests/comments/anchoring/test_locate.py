@@ -96,6 +96,35 @@ def test_code_changed_in_substance_makes_the_comment_stale(comments: Comments) -
     assert found.stale or found.state in ("orphaned", "review")
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("raise DecodingError from exc", "raise DecodingError(str(exc)) from exc"),
+        ("return value", "return convert(value)"),
+    ],
+)
+def test_code_that_was_only_extended_is_not_stale(comments: Comments, old: str, new: str) -> None:
+    root = root_of(comments)
+    around = "def decode(value):\n    prepare(value)\n    {}\n    finish(value)\n\n\ndef last():\n    pass\n"
+    write(root, "extended.py", around.format(old))
+    comments.add("extended.py", 3, "of the line that grows")
+    write(root, "extended.py", around.format(new))
+    (found,) = comments.file_comments("extended.py").comments
+    assert (found.state, found.line, found.stale) == ("modified", 3, False)
+
+
+def test_a_long_range_that_was_only_extended_is_not_stale(comments: Comments) -> None:
+    """Less is compared than was written: the end of the old code is further down."""
+    root = root_of(comments)
+    rows = [f"    first_{number} = make_{number}(value)" for number in range(39)]
+    write(root, "long.py", "\n".join(["def decode(value):", *rows, "    return value", ""]))
+    comments.add("long.py", 1, "of all of it", endLine=41)
+    grown = [f"    other_{number} = {number} + load_{number}[key]" for number in range(30)]
+    write(root, "long.py", "\n".join(["def decode(value):", *rows[:4], *grown, *rows[4:], "    return value", ""]))
+    (found,) = comments.file_comments("long.py").comments
+    assert (found.line, found.endLine, found.stale) == (1, 71, False)
+
+
 def test_a_line_of_very_many_equal_words_is_compared_at_once(comments: Comments) -> None:
     """Five hundred of them took minutes: every list of a clone with such a line did."""
     root = root_of(comments)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from postil.anchor.model import Candidate, Span
+from postil.comments.anchoring.travel import rank
 from tests.anchor.stock import EDITED, LOAD, STOCK
 from tests.comments.shop import CODE, add_at, line_of
 from tests.comments.workspaces import Comments, commit, root_of, workspace, write
@@ -154,4 +156,35 @@ def test_a_person_is_asked_where_most_came_to_another_folder_and_enough_to_its_o
     commit(tmp_path, "one header a folder")
     place = comments.show(identity).comment
     assert (place.state, place.movedTo) == ("review", "")
-    assert [each.path for each in place.candidates] == ["osx/init.h", "windows/init.h"]
+    assert [each.path for each in place.candidates] == ["windows/init.h", "osx/init.h"]
+
+
+def test_of_places_that_are_equally_likely_the_nearest_is_named_first(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"lib/helpers/shop.py": CODE, "dist/browser/all.cjs": "start()\n"})
+    line = line_of(CODE, "taxed = ")
+    identity = comments.add("lib/helpers/shop.py", line, "of the tax").commentId
+    commit(tmp_path, "commented")
+    (tmp_path / "lib/helpers/shop.py").unlink()
+    others = (
+        "dist/browser/all.cjs",
+        "dist/one.py",
+        "lib/one.cjs",
+        "lib/one.py",
+        "lib/helpers/two.cjs",
+        "lib/helpers/two.py",
+    )
+    for name in others:
+        write(tmp_path, name, "import one\n\n\n" + CODE)
+    commit(tmp_path, "built anew, and split")
+    place = comments.show(identity).comment
+    assert place.state == "review"
+    named = [each.path for each in place.candidates]
+    assert named == ["lib/helpers/two.py", "lib/helpers/two.cjs", "lib/one.py", "lib/one.cjs", "dist/one.py"]
+    assert "now: lib/helpers/two.py, lib/helpers/two.cjs" in (place.reason or "")
+
+
+def test_of_places_that_are_equally_likely_the_same_code_is_named_before_what_is_alike() -> None:
+    near, far = Candidate(Span(3), 0.7, "  tax(a, b)", "lib/a.py"), Candidate(Span(9), 0.7, "tax(a,  c)", "dist/b.py")
+    sure = Candidate(Span(1), 0.9, "tax()", "dist/c.py")
+    assert rank((near, far, sure), "tax(a, c)", "lib/x.py") == (sure, far, near)
+    assert rank((far, near), "tax(a, b)", "lib/x.py") == (near, far)

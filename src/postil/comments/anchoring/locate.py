@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # Below this share of unchanged words the code under a comment is another one than the comment speaks of.
 STALE_BELOW = 0.6
+EXTENDED = 1 / 3
+"""The share of the new code that is the old one, at least, where all of that is left and something came to it."""
 MOST_KEPT = 50
 """Lines of each kind that are read from a marker: we write forty at most, and a sidecar may hold anything."""
 MOST_JUDGED, LONGEST_JUDGED = 41, 200
@@ -341,10 +343,10 @@ def _is_stale(marker: Marker, state: State, old: str, new: str) -> bool:
     wrote = marker.anchor.wrote if marker.anchor else ()
     if state not in ("exact", "moved", "modified") or not (wrote or state == "modified"):
         return False
-    before, after = wrote or keep_judged(old), keep_judged(new)
+    before, after, whole = wrote or keep_judged(old), keep_judged(new), new
     if len(before) == 1:  # of a range of the extension nothing is known but its first line
-        after = after[:1]
-    return _differs_much("\n".join(before), "\n".join(after))
+        after, whole = after[:1], new.split("\n", 1)[0]
+    return _differs_much("\n".join(before), "\n".join(after), whole)
 
 
 def keep_judged(code: str) -> tuple[str, ...]:
@@ -352,8 +354,8 @@ def keep_judged(code: str) -> tuple[str, ...]:
     return tuple(line[:LONGEST_JUDGED] for line in code.split("\n")[:MOST_JUDGED])
 
 
-def _differs_much(old: str, new: str) -> bool:
-    """Whether little of the code is left, whitespace aside."""
+def _differs_much(old: str, new: str, whole: str) -> bool:
+    """Whether little of the code is left, whitespace aside; not of what was only extended to the `whole`."""
     if old == new:
         return False
     import re
@@ -361,5 +363,8 @@ def _differs_much(old: str, new: str) -> bool:
     from rapidfuzz.distance import Indel  # only for code that was edited at all; difflib took minutes for 500 words
 
     words = re.compile(r"\w+|[^\w\s]")
-    before, after = (words.findall(text[:MOST_COMPARED]) for text in (old, new))
-    return Indel.normalized_similarity(before, after) < STALE_BELOW
+    before, after, extended = (words.findall(text[:MOST_COMPARED]) for text in (old, new, whole))
+    if Indel.normalized_similarity(before, after) >= STALE_BELOW:
+        return False
+    rest = iter(extended)
+    return len(before) < EXTENDED * len(extended) or not all(word in rest for word in before)

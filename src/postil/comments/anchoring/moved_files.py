@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from postil.anchor.other_files import measure_way
 from postil.anchor.travelled import stands_anywhere
 from postil.comments.anchoring.equal_files import find_without_git, list_respelled
 from postil.comments.anchoring.former_names import find_former_names
@@ -159,8 +160,7 @@ def _list_likely(
 
 def _order(got: Mapping[str, int], origin: str) -> list[str]:
     """Returns files by the lines that they got, of those with as many the ones nearest to the origin first."""
-    folders = set(PurePosixPath(origin).parent.parts)
-    return sorted(got, key=lambda path: (-got[path], -len(folders & {*PurePosixPath(path).parts}), path))
+    return sorted(got, key=lambda path: (-got[path], measure_way(origin, path), path))
 
 
 def _is_successor(got: dict[str, int], path: str, lines: int, named: str) -> bool:

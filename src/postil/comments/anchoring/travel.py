@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from postil.anchor.model import Candidate, Relocation
 from postil.anchor.model import Source as Version
+from postil.anchor.other_files import measure_way
 from postil.anchor.page import Page
 from postil.anchor.travelled import Travelled
 from postil.comments.model import OtherFile
@@ -105,7 +106,7 @@ def search_others(
         found[index] = _choose(some, now.path)
     for index, candidates in doubtful.items():
         if found[index].state == "orphaned":
-            found[index] = _offer(found[index], candidates)
+            found[index] = _offer(found[index], candidates, now.path)
     return [_say_renamed(each, now, elsewhere) for each in found]
 
 
@@ -154,13 +155,32 @@ def _choose(moves: Sequence[_Move], path: str) -> Relocation:
     alike.sort(key=lambda each: -each.proof)
     if len(alike) == 1:
         return _move(best.found, best.path)
-    options = tuple(
-        Candidate(each.found.span, min(each.found.confidence, 0.7), each.found.new_text, each.path)
-        for each in alike
-        if each.found.span
+    options = rank(
+        [
+            Candidate(each.found.span, min(each.found.confidence, 0.7), each.found.new_text, each.path)
+            for each in alike
+            if each.found.span
+        ],
+        best.found.old_text,
+        path,
     )
-    reason = f"it stands in several files now: {', '.join(each.path for each in alike)}"
-    return Relocation("review", None, options[0].confidence, reason, best.found.old_text, best.found.new_text, options)
+    reason = f"it stands in several files now: {', '.join(each.path for each in options)}"
+    return Relocation("review", None, options[0].confidence, reason, best.found.old_text, options[0].text, options)
+
+
+def rank(candidates: Sequence[Candidate], old_text: str, origin: str) -> tuple[Candidate, ...]:
+    """Returns the likeliest first; of equally likely ones the same code before what is alike, then the nearer file."""
+    wanted = "".join(old_text.split())
+    return tuple(
+        sorted(
+            candidates,
+            key=lambda each: (
+                -round(each.confidence, 2),
+                "".join(each.text.split()) != wanted,
+                measure_way(origin, each.path),
+            ),
+        )
+    )
 
 
 def _move(found: Relocation, path: str) -> Relocation:
@@ -169,10 +189,11 @@ def _move(found: Relocation, path: str) -> Relocation:
     return Relocation(state, found.span, found.confidence, reason, found.old_text, found.new_text, path=path)
 
 
-def _offer(lost: Relocation, candidates: Sequence[Candidate]) -> Relocation:
-    best = max(candidates, key=lambda each: each.confidence)
+def _offer(lost: Relocation, candidates: Sequence[Candidate], origin: str) -> Relocation:
+    ranked = rank(candidates, lost.old_text, origin)
+    best = ranked[0]
     reason = f"it may have moved to {best.path}"
-    return Relocation("review", None, best.confidence, reason, lost.old_text, best.text, tuple(candidates))
+    return Relocation("review", None, best.confidence, reason, lost.old_text, best.text, ranked)
 
 
 def _say_renamed(found: Relocation, now: Version, elsewhere: Sequence[OtherFile]) -> Relocation:
