@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.comments.sidecars import EXTENSION, SOURCE
 from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
 from tests.workspace.repositories import git
 
@@ -107,3 +108,32 @@ def test_a_file_that_cannot_be_written_keeps_no_other_from_coming_back(tmp_path:
     assert restored.exit_status == 7
     assert (tmp_path / "b.py.comments").exists()
     assert first not in restored.for_model()
+
+
+def test_a_deleted_comment_comes_back_as_it_was_to_the_byte(tmp_path: Path) -> None:
+    comments, *names = _begin(tmp_path)
+    names += [comments.add("a.py", 2, f"more {number}", "NOTE").commentId for number in range(2)]
+    comments.reply(names[0], "an answer")
+    commit(tmp_path, "four comments, three on one line")
+    before = sidecar(tmp_path, "a.py")
+    for each in names:
+        comments.delete("a.py", each)
+        assert sidecar(tmp_path, "a.py") != before
+        comments.relocating.undo(each)
+        assert sidecar(tmp_path, "a.py") == before
+    comments.delete("a.py", names[0])
+    comments.delete("a.py", names[2])
+    comments.relocating.undo(names[0])
+    comments.relocating.undo(names[2])
+    assert git(tmp_path, "status", "--short") == ""
+
+
+def test_a_deleted_comment_of_the_extension_comes_back_as_it_was(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"simple.js": SOURCE})
+    (raw,) = EXTENSION["comments"]
+    keys = dict(sorted(raw.items(), key=lambda each: each[0] != "text"))
+    before = json.dumps({**EXTENSION, "comments": [keys]}, indent=2, ensure_ascii=False).encode()
+    write(tmp_path, "simple.js.comments", before)
+    comments.delete("simple.js", raw["id"])
+    comments.relocating.undo(raw["id"])
+    assert sidecar(tmp_path, "simple.js") == before

@@ -7,7 +7,7 @@ first change: every key it has stays, the keys the extension demands are added. 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from operator import le
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
@@ -205,18 +205,20 @@ class Sidecar:
         """Returns a marker with every key it has."""
         return decode_object(self._markers.texts[_find_index(self.markers, marker)])
 
-    def add(self, raw: JsonObject, marker: JsonObject) -> None:
-        """Add a comment under a marker; a marker that is already here takes it in, another is added."""
+    def add(self, raw: JsonObject, marker: JsonObject, behind: Collection[object] = ()) -> None:
+        """Add a comment under a marker, which takes it in or is added, before what belongs `behind` it."""
         self._reload()
-        markers, lines = self.raw_markers, [line for _, line in self._list_lines()]
+        markers, known = self.raw_markers, self._list_lines()
         held = next((index for index, each in enumerate(markers) if each.id == marker["id"]), -1)
         if held >= 0:
-            here = decode_object(self._markers.texts[held])
-            self._markers.replace(held, {**here, "commentIds": [*(markers[held].commentIds or ()), str(raw["id"])]})
+            here, names = decode_object(self._markers.texts[held]), list(markers[held].commentIds or ())
+            at = next((index for index, name in enumerate(names) if name in behind), len(names))
+            self._markers.replace(held, {**here, "commentIds": [*names[:at], str(raw["id"]), *names[at:]]})
         else:
             at = _position([each.line for each in markers], _integer(marker["line"]))
             self._markers.insert(at, marker)
-        at = _position(lines, _integer(raw["line"]))
+        at = _position([line for _, line in known], _integer(raw["line"]))
+        at = next((index for index, (name, _) in enumerate(known[:at]) if name in behind), at)
         size = self._comments.insert(at, {**raw, "ghostMarkerId": marker["id"]})
         self.longest = max(self.longest, (size, str(raw["id"])))
         self.steps.append(Noted(str(raw["id"]), raw, marker))

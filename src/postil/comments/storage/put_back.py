@@ -7,6 +7,7 @@ comment that both have, what was said later counts, and the replies of both.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import cast
 
 from msgspec.structs import replace
 
@@ -114,6 +115,14 @@ def _add(sidecar: Sidecar, each: Written) -> None:
     if comment is None:
         raise CommentNotFound(each.path, each.id)
     if marker and find_id(marker, AnyMarker):
-        sidecar.add({"line": marker.get("line", 1), **comment}, {**marker, "commentIds": [each.id]})
+        placed = comment if "line" in comment else {"line": marker.get("line", 1), **comment}
+        sidecar.add(placed, {**marker, "commentIds": [each.id]}, _list_behind(marker, each.id))
     else:
         sidecar.add_bare(comment)
+
+
+def _list_behind(marker: JsonObject, comment: str) -> list[object]:
+    """Returns the comments that stood behind one on its marker."""
+    held = marker.get("commentIds")
+    names = cast("list[object]", held) if isinstance(held, list) else []
+    return names[names.index(comment) + 1 :] if comment in names else []

@@ -136,6 +136,21 @@ def test_what_lost_its_code_stands_under_no_line(browser: Browser, served: Serve
         expect(page.get_by_text("That did not work")).to_be_visible()
 
 
+def test_the_list_says_where_code_in_doubt_may_be(browser: Browser, served: ServedPage) -> None:
+    source = served.folder / "greet.py"
+    served.call("add_comment", filePath="greet.py", line=2, text="stands twice")
+    code = source.read_text()
+    source.unlink()
+    for name in ("one.py", "two.py"):
+        (served.folder / name).write_text(f"import {name[:3]}\n\n\n{code}")
+    (likely, *_) = served.call("comments_list")["comments"][0]["candidates"]
+    with browse(browser, served, "/comments") as page:
+        header = page.locator("article header")
+        expect(header).to_contain_text(f"may be at {likely['path']}:{likely['line']}")
+        link = header.get_by_role("link", name=f"{likely['path']}:{likely['line']}")
+        expect(link).to_have_attribute("href", f"/comments/file?file={likely['path']}#L{likely['line']}")
+
+
 def test_a_comment_is_edited_in_place_and_the_edit_undone(browser: Browser, served: ServedPage) -> None:
     id_ = served.call("add_comment", filePath="greet.py", line=2, text="Why day?\nAnd not night?")["commentId"]
     with browse(browser, served, "/comments/file?file=greet.py") as page:

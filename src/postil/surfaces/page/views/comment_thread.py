@@ -159,6 +159,7 @@ def show_comment(visit: Visit, one: Comment, *, with_place: bool = True) -> Html
             "header",
             tag("span", one.tag, class_="kind") if one.tag else None,
             place,
+            _show_origin(one) if with_place else None,
             tag("span", one.state, class_=f"anchor {one.state}", title=STATES.get(one.state, "")),
             tag("span", one.status, class_="state") if not one.is_open else None,
             tag("strong", one.author),
@@ -173,6 +174,15 @@ def show_comment(visit: Visit, one: Comment, *, with_place: bool = True) -> Html
         data_stop="thread",
         tabindex="-1",
     )
+
+
+def _show_origin(one: Comment) -> Html | None:
+    """Returns where the code may be, or where the comment is kept, when that is another file, as lists say it."""
+    if one.has_left:
+        likely = one.candidates[0]
+        there = tag("a", f"{likely.path}:{likely.line}", href=file_address(likely.path, likely.line))
+        return tag("span", "may be at ", there, class_="quiet")
+    return tag("span", f"was in {one.filePath}", class_="quiet") if one.movedTo else None
 
 
 def show_old(one: Comment) -> Html | None:
