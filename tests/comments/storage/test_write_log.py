@@ -55,6 +55,17 @@ def test_a_log_that_has_grown_gets_its_older_name(tmp_path: Path, monkeypatch: p
     assert ids(log)[-1] == "c_4"
 
 
+def test_a_log_that_cannot_be_put_aside_stays_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = WriteLog(str(tmp_path / "log"))
+    monkeypatch.setattr(write_log, "LARGEST", 200)
+    (tmp_path / "log.old").mkdir()
+    for number in range(50):
+        log.note("a.py", AT, [Noted(f"c_{number}", {"text": "so long"})])
+        assert (tmp_path / "log").stat().st_size < 400
+        assert ids(log)[-1] == f"c_{number}"
+        assert not log.has_missed(f"c_{number}")
+
+
 def test_the_files_of_the_log_are_those_of_its_rows(tmp_path: Path) -> None:
     log = WriteLog(str(tmp_path / "log"))
     names = ["a.py", "a.py", 'od"d,"id":.py', "ünï/c\\ode.py", "\x01.py"]

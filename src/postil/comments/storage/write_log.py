@@ -123,6 +123,9 @@ class WriteLog:
                 file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _CAREFUL, 0o600)
             try:
                 size = os.fstat(file).st_size
+                if size > LARGEST:  # it could not be put aside, and begins anew: what is new can be undone
+                    os.ftruncate(file, 0)
+                    size = 0
                 if size and os.pread(file, 1, size - 1) != b"\n":  # a full disk, or a dying process, left half a line
                     data = b"\n" + data
                 if os.write(file, data) < len(data):
@@ -131,7 +134,8 @@ class WriteLog:
             finally:
                 os.close(file)
             if large:
-                os.rename(self._path, f"{self._path}.old")
+                with suppress(OSError):  # a folder of that name, say
+                    os.rename(self._path, f"{self._path}.old")
         except (OSError, Failure):
             self._miss(names)
 
