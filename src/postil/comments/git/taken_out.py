@@ -60,6 +60,16 @@ def read_committed(tree: SourceTree, path: str) -> bytes | None:
     return read_blob(home.root, f"HEAD:{home.inside(path)}{SUFFIX}")
 
 
+def read_staged(tree: SourceTree, path: str) -> bytes | None:
+    """Returns the sidecar of a file as git's index has it, if it is of the work tree at all."""
+    if not tree.git:
+        return None
+    home = find_home(tree, path)
+    name = home.inside(path) + SUFFIX
+    is_known = try_git(home.root, "ls-files", "-t", "-z", "--", name).out.startswith(b"H ")
+    return read_blob(home.root, f":{name}") if is_known else None
+
+
 def find_commit_time(tree: SourceTree, path: str) -> str:
     """Returns when the sidecar of a file was last committed, as sidecars write it; empty where it never was."""
     home = find_home(tree, path)

@@ -56,8 +56,8 @@ from postil.comments.operations.validation import (
 from postil.comments.operations.written import NOT_NOTED, Added, Deleted, Edited
 from postil.comments.sidecar.format import detect_tag
 from postil.comments.sidecar.template import new_params
-from postil.comments.source_tree import tell_ignored
-from postil.comments.storage.store import refuse_unlisted
+from postil.comments.storage.first_write import tell_first
+from postil.comments.storage.store import Store, refuse_unlisted
 from postil.core import call
 from postil.core.failure import InvalidArguments, NotFound
 from postil.core.group import glance
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
     from postil.comments.sidecar.document import Sidecar
     from postil.comments.sidecar.json_edit import JsonObject
-    from postil.comments.source_tree import Source, SourceTree
+    from postil.comments.source_tree import Source
 
 QUICKLY_READ = 500
 EXPORTS = ("json", "markdown", "jsonl", "parquet", "csv", "html")
@@ -104,8 +104,8 @@ def _warn_of_blank(source: Source, added: Added, anchor: str) -> str:
     return f"{said}. The nearest code is line {nearest + 1}, `{source.lines[nearest].strip()[:80]}`: {how}"
 
 
-def _warn_of_ignored(tree: SourceTree, path: str, anchor: str) -> str:
-    return "" if anchor == BY_CONTRACT else "".join(tell_ignored(tree, [path]))
+def _warn_of_first(store: Store, path: str, anchor: str) -> str:
+    return "" if anchor == BY_CONTRACT else ". ".join(tell_first(store, [path]))
 
 
 class ContractTools:
@@ -173,7 +173,7 @@ class ContractTools:
         repeated = original.id if original else ""
         is_first = not self._store.has(source.path)
         added = self._add(source, symbol, line, text, author, tag or detect_tag(text), end, aiMeta, repeated)
-        if is_first and (said := _warn_of_ignored(self._tree, source.path, anchor)):
+        if is_first and (said := _warn_of_first(self._store, source.path, anchor)):
             return replace(added, warning=said)
         if problems:
             what = "a macro that is not understood, or a" if language in WITH_MACROS else "a"

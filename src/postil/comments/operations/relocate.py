@@ -18,7 +18,7 @@ from postil.comments.operations.restore import Restored, restore_one
 from postil.comments.operations.validation import Id, Where
 from postil.comments.operations.written import TakenBack
 from postil.comments.search.filters import is_about
-from postil.comments.source_tree import tell_ignored
+from postil.comments.storage.first_write import tell_first
 from postil.comments.storage.last_edit import find_last_edit, take_back
 from postil.comments.storage.move_journal import list_moves
 from postil.comments.storage.store import refuse_unlisted
@@ -145,7 +145,7 @@ class RelocateTools:
         review, orphaned = (tuple(comment_now(each) for each in kinds[state]) for state in ("review", "orphaned"))
         others = [each for some in by_file.values() for each in some if each.place.path != each.filePath]
         carried = sum(map(_is_astray, others))
-        told = tell_ignored(self._context.tree, [] if dryRun else list({each.place.path: None for each in others}))
+        told = tell_first(self._context.store, [] if dryRun else list({each.place.path: None for each in others}))
         return Relocated(tuple(steps), review, orphaned, dryRun, carried, tuple(told))
 
     def _update_file(self, path: RelativePath, some: list[Located]) -> None:
@@ -180,7 +180,7 @@ class RelocateTools:
         waiting = self._context.overview.index.stream("state = 'review' AND path != ?", (path,))
         shown += [each for each in waiting if {path, goal} <= {option.path for option in each.place.candidates}]
         moved, left = self._context.moves.move_all(path, goal, shown)
-        warning = "".join(tell_ignored(self._context.tree, [goal] if moved else []))
+        warning = ". ".join(tell_first(self._context.store, [goal] if moved else []))
         return MovedAll(tuple(moved), tuple(comment_now(each) for each in left), warning)
 
     @writes("comments_undo", title="Undo a change", shell="comments undo", positional=("commentId",))

@@ -17,7 +17,8 @@ from postil.comments.model import Addition, Place
 from postil.comments.operations.contract import ContractTools
 from postil.comments.operations.validation import sign
 from postil.comments.operations.written import Added
-from postil.comments.source_tree import Source, decode, tell_ignored
+from postil.comments.source_tree import Source, decode
+from postil.comments.storage.first_write import tell_first
 from postil.comments.storage.store import refuse_unlisted
 from postil.comments.transfer.inline import extract_inline, insert_inline, takes_comments
 from postil.comments.transfer.inline_place import CommentLines
@@ -149,7 +150,7 @@ class TransferTools:
             tuple(path for one in done for path in one.missing),
             tuple(path for one in done for path in one.without),
             sum(one.leftOut for one in done),
-            tuple(tell_ignored(self._tree, list(new))),
+            tuple(tell_first(self._context.store, list(new))),
         )
 
     def _place(self, added: Sequence[Added]) -> tuple[Added, ...]:

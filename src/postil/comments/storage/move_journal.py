@@ -28,7 +28,8 @@ from postil.comments.operations.validation import find_comment
 from postil.comments.sidecar.demanded import make_plain_marker
 from postil.comments.sidecar.document import OWN_KEY, LineTexts, Sidecar
 from postil.comments.sidecar.json_edit import JsonObject
-from postil.comments.source_tree import Source, tell_ignored
+from postil.comments.source_tree import Source
+from postil.comments.storage.first_write import tell_first
 from postil.comments.storage.giants import read_to_change, refuse_grown
 from postil.comments.storage.store import SUFFIX, Store
 from postil.core import limits
@@ -55,7 +56,7 @@ class Moves:
             self._take(here, found, source, Span(line, end), before)
         self._versions.keep(source)
         symbol = innermost(symbols(source.text, language_of(source.path)), line)
-        warning = "".join(tell_ignored(self._tree, [source.path] if source.path != path else []))
+        warning = ". ".join(tell_first(self._store, [source.path] if source.path != path else []))
         anchor = symbol.label if symbol else f"line {line}"
         return Moved(found.id, path, before.line, source.path, line, anchor, warning=warning)
 
@@ -166,7 +167,7 @@ class Moves:
             found = find_comment(here, each.comment.id)
             move(self._store, here, RelativePath(target), found.id, marker)
         words = ".".join(marker.astAnchor.symbolPath) if marker.astAnchor else f"line {last.line}"
-        warning = "".join(tell_ignored(self._tree, [target] if target != each.filePath else []))
+        warning = ". ".join(tell_first(self._store, [target] if target != each.filePath else []))
         return Moved(found.id, each.filePath, each.place.line, target, last.line, words, warning=warning)
 
     def _marker_then(self, event: Event, path: RelativePath, before: tuple[Event, ...]) -> NewMarker:

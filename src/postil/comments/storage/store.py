@@ -92,6 +92,7 @@ class Store:
         self._read_at = "", _NOTHING  # the file that is being changed, as it was before it was read
         self._last = LastWritten()
         self._told = False
+        self.taken_along: dict[str, int] = {}
 
     def read(self, path: RelativePath) -> Sidecar:
         """Returns the sidecar of a source file; an empty one when there is none.
@@ -203,11 +204,11 @@ class Store:
                         continue
                     refused, others = self._change_all(path, sidecar, left)
                     if refused is None:
-                        self._last.keep(sidecar, self.write(sidecar))
+                        self._last.keep(sidecar, written := self.write(sidecar))
                         left = []
                         for one, marker in others:
                             one.answer(marker)
-                        if others:
+                        if others and written is not None:  # else there is more in the file than we know
                             self._serve(path, sidecar, others[0][0].addition.blob)
                         break
                     left.remove(refused)  # and begin again: it may have changed a part of it
@@ -311,11 +312,15 @@ class Store:
         if not sidecar.changed:
             return sidecar.original
         path = RelativePath(sidecar.path)
+        begin: Callable[[Store, Sidecar], bool] | None = None
         if not sidecar.original:
-            _refuse_outside(self.tree, path)
+            from postil.comments.storage.first_write import refuse_outside, take_along  # only where there is none
+
+            refuse_outside(self, path)
+            begin = take_along
         self.finish(sidecar)
         sidecar.name_source()
-        written = self._replace(path, sidecar)
+        written = None if begin and begin(self, sidecar) else self._replace(path, sidecar)
         self._note(sidecar)
         return written
 
@@ -490,11 +495,3 @@ def is_text(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _refuse_outside(tree: SourceTree, path: RelativePath) -> None:
-    """A sidecar that a sparse checkout leaves out is not begun anew: the next commit would lose what it holds."""
-    from postil.comments.git.outside import advise_outside  # only where there is no sidecar
-
-    if advice := advise_outside(tree.root, tree.git_dir, path + SUFFIX):
-        raise FileAccessDenied(path + SUFFIX, "git holds it, and it is not here", advice)

@@ -1,0 +1,71 @@
+"""A sidecar that git has and the work tree has not is not begun without what it holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
+from tests.workspace.repositories import git
+
+CODE = "".join(f"value_{number} = {number}\n" for number in range(9))
+
+
+def _begin(root: Path) -> tuple[Comments, list[str]]:
+    comments = workspace(root, **{"a.py": CODE, "b.py": CODE})
+    names = [comments.add("a.py", line, f"number {line}", "NOTE").commentId for line in (2, 5)]
+    held = json.loads(sidecar(root, "a.py"))
+    write(root, "a.py.comments", json.dumps({**held, "futureKey": 7}, indent=2).encode())
+    commit(root, "with two comments")
+    return comments, names
+
+
+def _held(root: Path, name: str = "a.py") -> list[str]:
+    return [each["id"] for each in json.loads(sidecar(root, name))["comments"]]
+
+
+def test_a_new_comment_takes_along_what_git_has_of_a_deleted_sidecar(tmp_path: Path) -> None:
+    comments, names = _begin(tmp_path)
+    (tmp_path / "a.py.comments").unlink()
+    added = comments.contract.add("a.py", 3, "one more")
+    assert _held(tmp_path) == [names[0], added.commentId, names[1]]
+    assert json.loads(sidecar(tmp_path, "a.py"))["futureKey"] == 7
+    assert "a.py.comments was gone from the work tree. The 2 comments that git has" in added.warning
+    assert comments.contract.add("a.py", 4, "and another").warning == ""
+    assert len(_held(tmp_path)) == 4
+    deleted = [row for row in git(tmp_path, "diff", "-U0").splitlines() if row.startswith("-") and row[1:2] != "-"]
+    assert not [row for row in deleted if "number" in row]
+
+
+def test_a_moved_comment_takes_them_along_too(tmp_path: Path) -> None:
+    comments, names = _begin(tmp_path)
+    other = comments.add("b.py", 7, "of b", "NOTE").commentId
+    (tmp_path / "a.py.comments").unlink()
+    moved = comments.move("b.py", "a.py", other, 7)
+    assert _held(tmp_path) == [*names, other]
+    assert "taken along" in moved.warning
+
+
+def test_what_was_deleted_or_moved_away_here_stays_out(tmp_path: Path) -> None:
+    comments, (first, second) = _begin(tmp_path)
+    comments.delete("a.py", first)
+    comments.move("a.py", "b.py", second, 5)
+    (tmp_path / "a.py.comments").unlink()
+    added = comments.contract.add("a.py", 3, "begun anew")
+    assert (_held(tmp_path), added.warning) == ([added.commentId], "")
+
+
+def test_what_git_was_told_to_remove_stays_out(tmp_path: Path) -> None:
+    comments, _ = _begin(tmp_path)
+    git(tmp_path, "rm", "-q", "a.py.comments")
+    added = comments.contract.add("a.py", 3, "begun anew")
+    assert (_held(tmp_path), added.warning) == ([added.commentId], "")
+
+
+def test_a_damaged_one_hinders_no_comment(tmp_path: Path) -> None:
+    comments, _ = _begin(tmp_path)
+    write(tmp_path, "a.py.comments", b"{not json")
+    commit(tmp_path, "damaged")
+    (tmp_path / "a.py.comments").unlink()
+    added = comments.contract.add("a.py", 3, "begun anew")
+    assert _held(tmp_path) == [added.commentId]
