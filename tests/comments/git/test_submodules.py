@@ -50,3 +50,28 @@ def test_a_revision_has_the_comments_of_its_submodules(comments: Comments, tmp_p
     assert [(each.filePath, each.line, each.text) for each in past.later] == [("sub/lib.py", 9, "new there")]
     now = comments.listed(revision="HEAD")
     assert [(each.line, each.text) for each in now.comments] == [(4, "of old"), (10, "new there")]
+
+
+def test_a_file_renamed_and_edited_in_a_submodule_keeps_its_comments(comments: Comments, tmp_path: Path) -> None:
+    """Seen from the workspace around it, as in the submodule itself."""
+    root = tmp_path / "work" / "sub"
+    git(root, "mv", "lib.py", "other.py")
+    write(root, "other.py", "import os\n" + CODE.replace("value_20 = 20\n", "value_20 = 21\n"))
+    commit(root, "renamed and edited, the sidecar left behind")
+    inside = Comments(str(root)).listed().comments[0]
+    assert (inside.state, inside.movedTo, inside.line) == ("moved", "other.py", 4)
+    (there,) = comments.listed().comments
+    assert (there.state, there.movedTo, there.line) == ("moved", "sub/other.py", 4)
+
+
+def test_code_that_left_a_file_of_a_submodule_is_found_in_that_submodule(comments: Comments, tmp_path: Path) -> None:
+    root = tmp_path / "work" / "sub"
+    rows = CODE.splitlines(keepends=True)
+    write(root, "lib.py", "".join(rows[15:]))
+    assert [each.state for each in comments.listed().comments] == ["orphaned"]
+    write(root, "first.py", "".join(rows[:15]))
+    assert [(each.state, each.movedTo) for each in comments.listed().comments] == [("moved", "sub/first.py")]
+    commit(root, "split")
+    assert [each.movedTo for each in comments.listed().comments] == ["sub/first.py"]
+    comments.relocate()
+    assert (root / "first.py.comments").exists()

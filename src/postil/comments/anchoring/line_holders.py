@@ -53,6 +53,8 @@ class LineHolders:
         self._changed: dict[str, bytes] = {}
         """By commit, for the number of a file whether it changed since."""
         self._by_size: dict[str, FilesBySize] = {}
+        self.inner: dict[str, LineHolders] = {}
+        """Those of submodules, by their folders."""
 
     def read_changed(self, commits: Iterable[str]) -> None:
         """Read the files that changed since some commits, all before the first question about one of them."""

@@ -48,13 +48,19 @@ def list_pasts(root: str, commit: str) -> list[CommittedTree]:
 def list_submodules(root: str, commit: str) -> Iterator[CommittedTree]:
     """Yields each submodule that is here at the commit that a commit names; without files if it was not there."""
     then = dict(_parse_links(run_git(root, "ls-tree", "-r", "-z", "--full-tree", commit), at=2))
-    for folder, _ in _parse_links(run_git(root, "ls-files", "-s", "-z"), at=1):
+    for folder in list_folders(root):
         inside = os.path.join(os.path.realpath(root), *folder.split("/"))
-        if os.path.realpath(inside) != inside or not os.path.lexists(os.path.join(inside, ".git")):
-            continue  # a link out of here, or never fetched
         old = then.get(folder, "")
         known = old and try_git(inside, "cat-file", "-e", f"{old}^{{commit}}").status == 0
         yield CommittedTree(folder, inside, old if known else _EMPTY_TREE[len(commit) > 40])
+
+
+def list_folders(root: str) -> Iterator[str]:
+    """Yields the folders of the submodules that are here."""
+    for folder, _ in _parse_links(run_git(root, "ls-files", "-s", "-z"), at=1):
+        inside = os.path.join(os.path.realpath(root), *folder.split("/"))
+        if os.path.realpath(inside) == inside and os.path.lexists(os.path.join(inside, ".git")):
+            yield folder  # else a link out of here, or never fetched
 
 
 def find_past(pasts: Sequence[CommittedTree], path: str) -> CommittedTree:

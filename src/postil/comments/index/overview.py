@@ -13,8 +13,9 @@ from functools import cached_property, partial
 from msgspec.structs import replace
 
 from postil.comments.anchoring.exchanged_files import find_exchanged
+from postil.comments.anchoring.inner_repositories import find_in_all, list_inner_trees
 from postil.comments.anchoring.line_holders import LineHolders, list_changed
-from postil.comments.anchoring.moved_files import find_other_files, list_files
+from postil.comments.anchoring.moved_files import list_files
 from postil.comments.anchoring.reader import CommentReader
 from postil.comments.anchoring.renamed_away import find_renamed_away
 from postil.comments.anchoring.swapped_files import Content, find_swapped
@@ -28,7 +29,7 @@ from postil.comments.index.refresh_worker import CAUTION, list_large, read_apart
 from postil.comments.index.worker_answers import Read
 from postil.comments.model import Damage, Located, OtherFile
 from postil.comments.search.filters import file_matches
-from postil.comments.source_tree import ONE_TICK
+from postil.comments.source_tree import ONE_TICK, SourceTree
 from postil.comments.storage.doubled import find_home, merge_into
 from postil.comments.storage.store import SUFFIX, skipped_folder
 from postil.core import call
@@ -184,7 +185,7 @@ class Overview:
     ) -> None:
         """Look in other files for what some have lost, for all of them together."""
         orphans = [each for _, some in with_lost.values() for each in some if each.marker]
-        others = find_other_files(self.tree, orphans, self.reader.versions, holders) if orphans else {}
+        others = find_in_all(self.tree, orphans, self.reader.versions, holders) if orphans else {}
         others |= {path: [*some, *others.get(path, ())] for path, some in swapped.items()}
         again = [path for path, (seen, some) in with_lost.items() if some and seen.notes is None]
         apart = {read.path: read.notes for read in read_apart(self.reader, list_large(self.reader, again), {})}
@@ -361,17 +362,26 @@ class Overview:
                             return ""
                         line = f"{entry.path}\0{seen.st_mtime_ns}-{seen.st_size}-{seen.st_ino}-{seen.st_ctime_ns}\n"
                         made.update(line.encode("utf-8", "surrogateescape"))
-            for name in ("index", "HEAD", "logs/HEAD"):
-                made.update(f"{self.tree.stat(os.path.join(self.tree.git_dir, name))}\n".encode())
+            for _, tree in self._list_repositories():
+                made.update("\n".join(_stat_history(tree)).encode())
         except OSError:
             return ""
         return made.hexdigest()
 
+    def _list_repositories(self) -> list[tuple[str, SourceTree]]:
+        """Returns the workspace's own repository, and the submodules that have comments."""
+        return [("", self.tree), *list_inner_trees(self.tree, self.index.stamps())]
+
     def _make_lost_stamp(self) -> str:
-        seen = [self.tree.stat(os.path.join(self.tree.git_dir, name)) for name in ("index", "HEAD", "logs/HEAD")]
-        others = list_changed(self.tree, "HEAD") if self.tree.git else list_files(self.tree)
-        seen += [f"{path} {self.tree.stat(path)}" for path in others]
+        seen: list[str] = []
+        for folder, tree in self._list_repositories():
+            others = list_changed(tree, "HEAD") if tree.git else list_files(tree)
+            seen += [folder, *_stat_history(tree), *(f"{path} {tree.stat(path)}" for path in others)]
         return hashlib.sha256("\n".join(seen).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+
+
+def _stat_history(tree: SourceTree) -> list[str]:
+    return [tree.stat(os.path.join(tree.git_dir, name)) for name in ("index", "HEAD", "logs/HEAD")]
 
 
 class _Later:

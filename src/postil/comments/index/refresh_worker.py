@@ -22,7 +22,6 @@ from msgspec import Struct
 from postil.anchor.syntax.languages import parse_everything_here
 from postil.comments.anchoring.line_holders import LineHolders
 from postil.comments.anchoring.locate import PresentSource, locate_comments, place_by_number
-from postil.comments.anchoring.moved_files import find_other_files
 from postil.comments.anchoring.reader import CommentReader, list_versions
 from postil.comments.failures import SidecarDamaged
 from postil.comments.index.fit import fit
@@ -260,8 +259,10 @@ def _read_large(reader: CommentReader, path: str, known: Mapping[str, str], chan
     texts = reader.old_texts([(each.sidecar, each.now)])
     located = locate_comments(each.sidecar, each.now, texts)
     if lost := [one for one in located if one.marker and one.place.state in ("orphaned", "review")]:
+        from postil.comments.anchoring.inner_repositories import find_in_all  # only where code was lost
+
         allow_time(LONGEST_SEARCH)
-        elsewhere = find_other_files(reader.tree, lost, reader.versions, changed).get(path)
+        elsewhere = find_in_all(reader.tree, lost, reader.versions, changed).get(path)
         allow_time(seconds)
         if elsewhere:
             located = locate_comments(each.sidecar, each.now, texts, elsewhere)

@@ -26,10 +26,10 @@ PRUNED_AT = "00"
 
 
 class FileVersions:
-    """Old versions by blob id."""
+    """Old versions by blob id. Those of a submodule are looked for among the copies of the workspace around it, too."""
 
-    def __init__(self, tree: SourceTree) -> None:
-        self._tree = tree
+    def __init__(self, tree: SourceTree, around: FileVersions | None = None) -> None:
+        self._tree, self._around = tree, around
         self.kept: set[str] = set()
         """The versions that this process knows to be kept."""
 
@@ -71,7 +71,7 @@ class FileVersions:
         for blob in dict.fromkeys(blobs):
             if not _is_id(blob):
                 continue
-            content = self._read_copy(blob, min(largest, most))
+            content = self.read_copy(blob, min(largest, most))
             if content is None:
                 asked.append(blob)
             elif len(content) > min(largest, most):
@@ -87,14 +87,14 @@ class FileVersions:
             found |= {blob: text for blob, text in texts if not is_too_large(text)}
         return found
 
-    def _read_copy(self, blob: str, largest: int) -> bytes | None:
+    def read_copy(self, blob: str, largest: int) -> bytes | None:
         """Returns our copy of a version, of a larger one a byte more than that; None where there is none."""
         try:
             packed = read_file(self._tree.folder, _place(blob), LARGEST_TEXT)
             unpacker = zlib.decompressobj()
             content = unpacker.decompress(packed, largest + 1)  # not more: a copy may claim to hold gigabytes
         except (Failure, OSError, zlib.error):
-            return None
+            return self._around.read_copy(blob, largest) if self._around else None
         return content if unpacker.eof or len(content) > largest else None
 
 
