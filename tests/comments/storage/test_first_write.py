@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from postil.comments.failures import SidecarDamaged
 from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
 from tests.workspace.repositories import git
 
@@ -69,3 +72,13 @@ def test_a_damaged_one_hinders_no_comment(tmp_path: Path) -> None:
     (tmp_path / "a.py.comments").unlink()
     added = comments.contract.add("a.py", 3, "begun anew")
     assert _held(tmp_path) == [added.commentId]
+
+
+def test_one_of_a_version_that_is_not_known_is_not_begun_anew(tmp_path: Path) -> None:
+    comments, _ = _begin(tmp_path)
+    write(tmp_path, "a.py.comments", json.dumps({**json.loads(sidecar(tmp_path, "a.py")), "version": "9.0"}).encode())
+    commit(tmp_path, "from the future")
+    (tmp_path / "a.py.comments").unlink()
+    with pytest.raises(SidecarDamaged, match="is not known here"):
+        comments.contract.add("a.py", 3, "begun anew")
+    assert not (tmp_path / "a.py.comments").exists()

@@ -15,6 +15,7 @@ from postil.comments.git.taken_out import SUFFIX, find_commit_time, read_staged
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.merge import merge_sidecars
 from postil.comments.source_tree import tell_ignored
+from postil.comments.storage.giants import refuse_full, refuse_giants
 from postil.core.failure import Failure
 from postil.workspace.files import atomic_write
 from postil.workspace.paths import RelativePath
@@ -45,12 +46,15 @@ def take_along(store: Store, sidecar: Sidecar) -> bool:
         there = store.parse(path, content) if content else None
     except Failure:
         return False  # nothing is known of it, or it says nothing
-    if there is None or not there.writable:
+    if there is None:
         return False
+    refuse_giants(path, content)
+    store.refuse_unknown(there)
     _take_out(store, there)
     if not there.comments:
         return False
     merged = merge_sidecars(path, None, there.text(), sidecar.text())
+    refuse_full(path, len(merged))
 
     def look_again() -> None:
         if store.has(path):
