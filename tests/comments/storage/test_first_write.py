@@ -79,6 +79,6 @@ def test_one_of_a_version_that_is_not_known_is_not_begun_anew(tmp_path: Path) ->
     write(tmp_path, "a.py.comments", json.dumps({**json.loads(sidecar(tmp_path, "a.py")), "version": "9.0"}).encode())
     commit(tmp_path, "from the future")
     (tmp_path / "a.py.comments").unlink()
-    with pytest.raises(SidecarDamaged, match="is not known here"):
+    with pytest.raises(SidecarDamaged):
         comments.contract.add("a.py", 3, "begun anew")
     assert not (tmp_path / "a.py.comments").exists()

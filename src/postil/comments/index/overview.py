@@ -362,22 +362,23 @@ class Overview:
                             return ""
                         line = f"{entry.path}\0{seen.st_mtime_ns}-{seen.st_size}-{seen.st_ino}-{seen.st_ctime_ns}\n"
                         made.update(line.encode("utf-8", "surrogateescape"))
-            for _, tree in self._list_repositories():
+            for _, tree in _list_repositories(self.tree, self.index.stamps()):
                 made.update("\n".join(_stat_history(tree)).encode())
         except OSError:
             return ""
         return made.hexdigest()
 
-    def _list_repositories(self) -> list[tuple[str, SourceTree]]:
-        """Returns the workspace's own repository, and the submodules that have comments."""
-        return [("", self.tree), *list_inner_trees(self.tree, self.index.stamps())]
-
     def _make_lost_stamp(self) -> str:
         seen: list[str] = []
-        for folder, tree in self._list_repositories():
+        for folder, tree in _list_repositories(self.tree, self.index.stamps()):
             others = list_changed(tree, "HEAD") if tree.git else list_files(tree)
             seen += [folder, *_stat_history(tree), *(f"{path} {tree.stat(path)}" for path in others)]
         return hashlib.sha256("\n".join(seen).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+
+
+def _list_repositories(tree: SourceTree, paths: Collection[str]) -> list[tuple[str, SourceTree]]:
+    """Returns the workspace's own repository, and the submodules that some files are in."""
+    return [("", tree), *list_inner_trees(tree, paths)]
 
 
 def _stat_history(tree: SourceTree) -> list[str]:
