@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from postil.comments.failures import SidecarDamaged
+from postil.comments.git import taken_out
 from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
 from tests.workspace.repositories import git
 
@@ -56,6 +57,22 @@ def test_what_was_deleted_or_moved_away_here_stays_out(tmp_path: Path) -> None:
     (tmp_path / "a.py.comments").unlink()
     added = comments.contract.add("a.py", 3, "begun anew")
     assert (_held(tmp_path), added.warning) == ([added.commentId], "")
+
+
+@pytest.mark.parametrize("how", ["--index-version=2", "--index-version=4", "--split-index"])
+def test_whichever_index_git_keeps_is_read(tmp_path: Path, how: str) -> None:
+    comments, _ = _begin(tmp_path)
+    git(tmp_path, "update-index", how)
+    (tmp_path / "a.py.comments").unlink()
+    assert "taken along" in comments.contract.add("a.py", 3, "one more").warning
+
+
+def test_no_git_is_asked_where_the_index_surely_has_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import into thousands of files would start one for each."""
+    comments, _ = _begin(tmp_path)
+    write(tmp_path, "new.py", "one = 1\n")
+    monkeypatch.setattr(taken_out, "try_git", None)
+    assert comments.contract.add("new.py", 1, "the first").warning == ""
 
 
 def test_what_git_was_told_to_remove_stays_out(tmp_path: Path) -> None:

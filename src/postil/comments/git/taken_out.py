@@ -16,6 +16,7 @@ from typing import NamedTuple
 from postil.comments.git.objects import iterate_objects
 from postil.comments.source_tree import SourceTree
 from postil.core.failure import Failure
+from postil.workspace.disk import read_regular
 from postil.workspace.failures import GitTimedOut
 from postil.workspace.git import TIMEOUT, read_blob, run_git, try_git
 
@@ -24,6 +25,8 @@ MOST_READ = 32 << 20
 """Bytes of committed versions in which is looked for comments, the newest first."""
 MOST_COMMITS = 500
 ASKED_TOGETHER = 200
+LARGEST_INDEX = 16 << 20
+"""Bytes of an index that is read; of a larger one git is asked."""
 
 
 class Home(NamedTuple):
@@ -66,8 +69,22 @@ def read_staged(tree: SourceTree, path: str) -> bytes | None:
         return None
     home = find_home(tree, path)
     name = home.inside(path) + SUFFIX
+    if not (_can_be_asked(home) if home.folder else _may_be_staged(tree, name)):
+        return None
     is_known = try_git(home.root, "ls-files", "-t", "-z", "--", name).out.startswith(b"H ")
     return read_blob(home.root, f":{name}") if is_known else None
+
+
+def _may_be_staged(tree: SourceTree, name: str) -> bool:
+    """Returns whether the index may have a file, by its bytes: an import into thousands of files starts no git.
+
+    Version 4 does not spell names out, and a split index has them in another file (its extension is `link`).
+    """
+    path = os.path.join(tree.git_dir, "index")
+    index = read_regular(path, LARGEST_INDEX)
+    if index is None or int.from_bytes(index[4:8], "big") > 3 or b"link\0\0" in index:
+        return os.path.exists(path)
+    return name.encode("utf-8", "surrogateescape") in index
 
 
 def find_commit_time(tree: SourceTree, path: str) -> str:
