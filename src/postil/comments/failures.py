@@ -10,6 +10,7 @@ Failure
 ├── SourceNotParsed     -32006  exit 2   binary, or a syntax error where the comment should stand
 ├── SidecarDamaged      -32007  exit 7   never overwritten
 ├── CommentTooLarge     -32602  exit 2   another program's: its file is read, and not changed
+├── CommentFileFull     -32602  exit 2   it takes nothing more
 ├── ThreadFull          -32602  exit 2   no more replies
 ├── CommentChanged      -32000  exit 6   someone edited it in between
 ├── PatternRefused      -32602  exit 2   a regular expression that RE2 does not take
