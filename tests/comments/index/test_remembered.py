@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from postil.comments.index.cache import Index
-from postil.comments.index.pages import count_comments, count_files
+from postil.comments.index.pages import count_comments, count_files, read_first
 from postil.comments.index.remembered import MOST_BYTES, MOST_QUESTIONS, MOST_ROWS, Remembered
+from postil.workspace.paths import RelativePath
 from tests.comments.workspaces import Comments, workspace
 
 
@@ -108,6 +109,20 @@ def write_beside(index: Index) -> None:
             other.execute("UPDATE file SET problem = ''")
     finally:
         other.close()
+
+
+def test_the_first_of_many_long_comments_are_not_remembered(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list of 200 comments of 60 kB was: 14 MB."""
+    comments.store.change(RelativePath("a.py"), lambda held: held.change(held.comments[0].id, {"text": "a" * 60_000}))
+    comments.overview.refresh()
+    monkeypatch.setattr("postil.comments.index.remembered.MOST_BYTES", 200_000)
+    index, made = comments.overview.index, list[int]()
+    for limit in (0, 1):
+        for _ in range(2):
+            index.read(lambda limit=limit: made.append(len(read_first(index, "1", (), str, limit))), "first", limit)
+    assert made == [0, 1, 1]
 
 
 def test_what_was_seen_of_a_change_that_is_taken_back_is_not_remembered(comments: Comments) -> None:

@@ -74,6 +74,7 @@ def read_first(
             return nsmallest(limit, rows, key=lambda body: order(index.decode(body)))
 
     bodies = list(hold_bodies([(body,) for body in index.mend(read)]))
+    index.remembered.count(sum(len(body) for (body,) in bodies))
     return [index.decode(body) for (body,) in bodies]
 
 

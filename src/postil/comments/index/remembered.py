@@ -42,13 +42,18 @@ class Remembered:
         """Remember the answer to a question that was just looked for, unless it is long."""
         size = size or ROW * len(answer)
         size += sum(len(each) for each in asked if isinstance(each, (str, bytes)))
-        if len(answer) > MOST_ROWS or size > MOST_BYTES // 4:
-            self.left_out += 1
+        if not self.count(size if len(answer) <= MOST_ROWS else MOST_BYTES):
             return
         if len(self._answers) >= MOST_QUESTIONS or self._size + size > MOST_BYTES:
             self._forget()
         self._answers[asked] = answer
         self._size += size
+
+    def count(self, size: int) -> bool:
+        """Note that so many bytes were read. Returns whether what is made of them may be remembered."""
+        is_short = size <= MOST_BYTES // 4
+        self.left_out += not is_short
+        return is_short
 
     def __len__(self) -> int:
         return len(self._answers)
