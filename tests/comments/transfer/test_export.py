@@ -192,12 +192,3 @@ def test_who_exports_again_gets_the_codes_of_the_lines_as_they_are_then(comments
 
 def _read_codes(comments: Comments) -> str:
     return msgspec.json.decode(str(comments.export("json").document))["files"][0]["comments"][0]["lineCodes"]
-
-
-def test_the_codes_of_few_files_are_remembered(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "MOST_MARKED", 1)
-    for path in ("a.py", "lib/b.py"):
-        comments.add(path, 5, "five")
-    first = str(comments.export("json").document)
-    assert str(comments.export("json").document) == first
-    assert len(export._known) == 1  # pyright: ignore[reportPrivateUsage]

@@ -47,8 +47,6 @@ IMPORTED = ("json", "jsonl", "csv")
 """What `comments import` reads."""
 ROWS_AT_ONCE = 10_000
 LARGEST_ANSWER = 64 * 1024 * 1024
-MOST_MARKED = 200
-"""Files whose lines' codes are remembered, for who exports again."""
 FEW_PAGES = 256
 """Pages of a cache, a megabyte: an answer that is made of no more is not waited for."""
 
@@ -190,8 +188,6 @@ class _Context:
         self._tree, self._options = tree, options
         self._path = ""
         self._lines: Sequence[str] = []
-        self._marked = ""
-        self._marks: dict[tuple[int, int], str] = {}
 
     def around(self, each: Located) -> str:
         place = each.place
@@ -209,13 +205,7 @@ class _Context:
         place = each.place
         if place.state in ("orphaned", "review"):
             return ""
-        if place.path != self._marked:
-            self._marked, self._marks = place.path, _find_marks(self._tree, place.path)
-        lines = place.line, place.endLine
-        marks = self._marks.get(lines)
-        if marks is None:
-            marks = self._marks[lines] = mark_lines(self._read(place.path), *lines)
-        return marks
+        return mark_lines(self._read(place.path), place.line, place.endLine)
 
     def _read(self, path: str) -> Sequence[str]:
         if path != self._path:
@@ -225,21 +215,6 @@ class _Context:
             except Failure:
                 self._lines = []
         return self._lines
-
-
-_known: dict[str, tuple[str, dict[tuple[int, int], str]]] = {}
-
-
-def _find_marks(tree: SourceTree, path: str) -> dict[tuple[int, int], str]:
-    """Returns the codes that were made of the lines of a file, if that is still what it was."""
-    seen = tree.stat(path)
-    stamp, marks = _known.get(full := os.path.join(tree.root, path), ("", {}))
-    if not seen or stamp != seen:
-        marks = {}
-        if len(_known) >= MOST_MARKED:
-            _known.clear()
-        _known[full] = seen, marks
-    return marks
 
 
 def _parquet(rows: Rows, out: BinaryIO) -> int:
