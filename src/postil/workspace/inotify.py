@@ -12,6 +12,7 @@ import os
 import select
 import sys
 import threading
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -23,6 +24,7 @@ _IN_MOVED_FROM, _IN_MOVED_TO, _IN_CREATE, _IN_DELETE = 0x40, 0x80, 0x100, 0x200
 _IN_Q_OVERFLOW, _IN_IGNORED, _IN_ONLYDIR = 0x4000, 0x8000, 0x1000000
 _INTERESTING = _IN_MODIFY | _IN_CLOSE_WRITE | _IN_MOVED_FROM | _IN_MOVED_TO | _IN_CREATE | _IN_DELETE
 _HEADER = 16
+A_MOMENT = 0.005
 
 
 class Subscription:
@@ -145,6 +147,7 @@ class Instance:
         poll.register(self._file, select.POLLIN)
         while True:
             poll.poll()
+            time.sleep(A_MOMENT)  # one write is several events: without it each would wake this thread
             with self._lock:
                 self._read()
 
