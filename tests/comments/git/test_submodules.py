@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.comments.anchoring import inner_repositories
 from postil.comments.operations.by_id import ListedAt
 from postil.comments.operations.views import ViewTools
 from tests.comments.workspaces import Comments, commit, workspace, write
@@ -75,3 +76,48 @@ def test_code_that_left_a_file_of_a_submodule_is_found_in_that_submodule(comment
     assert [each.movedTo for each in comments.listed().comments] == ["sub/first.py"]
     comments.relocate()
     assert (root / "first.py.comments").exists()
+
+
+def test_a_submodule_in_which_git_is_not_asked_keeps_nobody_from_listing(comments: Comments, tmp_path: Path) -> None:
+    """As one that takes objects from an unknown place: of what it lost nothing is found, everything else is told."""
+    root = tmp_path / "work"
+    comments.add("a.py", 2, "outside of it", "NOTE")
+    git_dir = git(root / "sub", "rev-parse", "--absolute-git-dir").strip()
+    Path(git_dir, "objects/info/alternates").write_text('"quoted"\n')
+    (root / "sub/lib.py").unlink()
+    found = {each.text: each.state for each in comments.listed().comments}
+    assert found == {"outside of it": "exact", "of old": "orphaned"}
+
+
+def test_what_a_submodule_without_git_lost_is_not_found_in_the_workspace_around_it(
+    comments: Comments, tmp_path: Path
+) -> None:
+    root = tmp_path / "work"
+    (root / "sub/.git").unlink()
+    (root / "sub/.git").mkdir()
+    (root / "sub/lib.py").unlink()
+    write(root, "lib2.py", CODE + "# like it\n")
+    assert [(each.state, each.movedTo) for each in comments.listed().comments] == [("orphaned", "")]
+
+
+def test_a_submodule_whose_git_is_outside_of_the_workspace_is_not_asked(comments: Comments, tmp_path: Path) -> None:
+    library, sub = tmp_path / "library", tmp_path / "work/sub"
+    git(library, "mv", "lib.py", "secret.py")
+    commit(library, "named anew")
+    (sub / ".git").write_text(f"gitdir: {library / '.git'}\n")
+    (sub / "lib.py").rename(sub / "secret.py")
+    assert [(each.state, each.movedTo) for each in comments.listed().comments] == [("orphaned", "")]
+
+
+def test_of_very_many_submodules_a_few_are_asked(
+    comments: Comments, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inner_repositories, "MOST_ASKED", 1)
+    root, oid = tmp_path / "work", git(tmp_path / "work/sub", "rev-parse", "HEAD").strip()
+    for number in range(3):
+        git(root, "clone", "-q", str(tmp_path / "library"), f"sub{number}")
+        git(root, "update-index", "--add", "--cacheinfo", f"160000,{oid},sub{number}")
+    for folder in ("sub", "sub0", "sub1", "sub2"):
+        (root / folder / "lib.py").rename(root / folder / "there.py")
+    found = {each.filePath: each.state for each in comments.listed().comments}
+    assert found == dict.fromkeys(("sub0/lib.py", "sub1/lib.py", "sub2/lib.py"), "orphaned") | {"sub/lib.py": "moved"}

@@ -39,12 +39,12 @@ _TABLES = 256
 class LineHolders:
     """The changed files of a workspace, as they were when they were first asked for.
 
-    None of them is larger than `largest`.
+    None of them is larger than `largest`, and of all together no more is read than `most`.
     """
 
-    def __init__(self, tree: SourceTree, largest: int = limits.HERE) -> None:
+    def __init__(self, tree: SourceTree, largest: int = limits.HERE, most: int = MOST_READ) -> None:
         self.tree, self.largest = tree, largest
-        self._left = MOST_READ
+        self._left = most
         self._numbers: dict[str, int] = {}
         self._names: list[str] = []
         self._tables = [array("q") for _ in range(_TABLES)]

@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from msgspec.structs import replace
 
 from postil.comments.anchoring.exchanged_files import find_exchanged
-from postil.comments.anchoring.inner_repositories import find_in_all, list_inner_trees
+from postil.comments.anchoring.inner_repositories import find_in_all, list_inner_trees, stamp_inner, stat_history
 from postil.comments.anchoring.line_holders import LineHolders, list_changed
 from postil.comments.anchoring.moved_files import list_files
 from postil.comments.anchoring.reader import CommentReader
@@ -29,7 +29,7 @@ from postil.comments.index.refresh_worker import CAUTION, list_large, read_apart
 from postil.comments.index.worker_answers import Read
 from postil.comments.model import Damage, Located, OtherFile
 from postil.comments.search.filters import file_matches
-from postil.comments.source_tree import ONE_TICK, SourceTree
+from postil.comments.source_tree import ONE_TICK
 from postil.comments.storage.doubled import find_home, merge_into
 from postil.comments.storage.store import SUFFIX, skipped_folder
 from postil.core import call
@@ -362,27 +362,18 @@ class Overview:
                             return ""
                         line = f"{entry.path}\0{seen.st_mtime_ns}-{seen.st_size}-{seen.st_ino}-{seen.st_ctime_ns}\n"
                         made.update(line.encode("utf-8", "surrogateescape"))
-            for _, tree in _list_repositories(self.tree, self.index.stamps()):
-                made.update("\n".join(_stat_history(tree)).encode())
+            inner = (each for _, each in list_inner_trees(self.tree, self.index.stamps()))
+            for tree in (self.tree, *inner):
+                made.update("\n".join(stat_history(tree)).encode())
         except OSError:
             return ""
         return made.hexdigest()
 
     def _make_lost_stamp(self) -> str:
-        seen: list[str] = []
-        for folder, tree in _list_repositories(self.tree, self.index.stamps()):
-            others = list_changed(tree, "HEAD") if tree.git else list_files(tree)
-            seen += [folder, *_stat_history(tree), *(f"{path} {tree.stat(path)}" for path in others)]
+        others = list_changed(self.tree, "HEAD") if self.tree.git else list_files(self.tree)
+        seen = [*stat_history(self.tree), *(f"{path} {self.tree.stat(path)}" for path in others)]
+        seen += stamp_inner(self.tree, self.index.stamps())
         return hashlib.sha256("\n".join(seen).encode("utf-8", "surrogateescape")).hexdigest()[:24]
-
-
-def _list_repositories(tree: SourceTree, paths: Collection[str]) -> list[tuple[str, SourceTree]]:
-    """Returns the workspace's own repository, and the submodules that some files are in."""
-    return [("", tree), *list_inner_trees(tree, paths)]
-
-
-def _stat_history(tree: SourceTree) -> list[str]:
-    return [tree.stat(os.path.join(tree.git_dir, name)) for name in ("index", "HEAD", "logs/HEAD")]
 
 
 class _Later:
