@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,42 @@ def test_whichever_index_git_keeps_is_read(tmp_path: Path, how: str) -> None:
     git(tmp_path, "update-index", how)
     (tmp_path / "a.py.comments").unlink()
     assert "taken along" in comments.contract.add("a.py", 3, "one more").warning
+
+
+def test_in_the_middle_of_a_merge_those_of_both_sides_are_taken_along(tmp_path: Path) -> None:
+    """`git add` would conclude the merge with the new comment alone."""
+    comments, names = _begin(tmp_path)
+    git(tmp_path, "checkout", "-q", "-b", "other")
+    theirs = comments.add("a.py", 7, "over there", "NOTE").commentId
+    commit(tmp_path, "theirs")
+    git(tmp_path, "checkout", "-q", "-")
+    comments.delete("a.py", names[0])
+    ours = comments.add("a.py", 7, "over here", "NOTE").commentId
+    commit(tmp_path, "ours")
+    subprocess.run(["git", "merge", "-q", "other"], cwd=tmp_path, check=False, capture_output=True)
+    assert git(tmp_path, "ls-files", "-u"), "they conflict"
+    (tmp_path / "a.py.comments").unlink()
+    added = comments.contract.add("a.py", 3, "one more")
+    assert set(_held(tmp_path)) == {names[1], theirs, ours, added.commentId}
+    assert "taken along" in added.warning
+
+
+def test_one_that_git_does_not_look_at_is_taken_along(tmp_path: Path) -> None:
+    """Not by a sparse checkout, but by a person (`git update-index --skip-worktree`)."""
+    comments, names = _begin(tmp_path)
+    git(tmp_path, "update-index", "--skip-worktree", "a.py.comments")
+    (tmp_path / "a.py.comments").unlink()
+    added = comments.contract.add("a.py", 3, "one more")
+    assert _held(tmp_path) == [names[0], added.commentId, names[1]]
+
+
+def test_a_name_that_git_could_take_for_a_stage_is_one(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"2:a.py": CODE, "a.py": CODE})
+    held = [comments.add(name, 2, name, "NOTE").commentId for name in ("a.py", "2:a.py")]
+    commit(tmp_path, "two")
+    (tmp_path / "2:a.py.comments").unlink()
+    added = comments.contract.add("2:a.py", 3, "one more")
+    assert _held(tmp_path, "2:a.py") == [held[1], added.commentId]
 
 
 def test_no_git_is_asked_where_the_index_surely_has_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,16 +63,25 @@ def read_committed(tree: SourceTree, path: str) -> bytes | None:
     return read_blob(home.root, f"HEAD:{home.inside(path)}{SUFFIX}")
 
 
-def read_staged(tree: SourceTree, path: str) -> bytes | None:
-    """Returns the sidecar of a file as git's index has it, if it is of the work tree at all."""
+class Staged(NamedTuple):
+    """A file as git's index has it; of a merge that is not concluded what both sides have, and had before."""
+
+    ours: bytes | None = None
+    theirs: bytes | None = None
+    base: bytes | None = None
+
+
+def read_staged(tree: SourceTree, path: str) -> Staged:
+    """Returns the sidecar of a file as git's index has it. That a sparse checkout leaves it out, others say."""
     if not tree.git:
-        return None
+        return Staged()
     home = find_home(tree, path)
     name = home.inside(path) + SUFFIX
     if not (_can_be_asked(home) if home.folder else _may_be_staged(tree, name)):
-        return None
-    is_known = try_git(home.root, "ls-files", "-t", "-z", "--", name).out.startswith(b"H ")
-    return read_blob(home.root, f":{name}") if is_known else None
+        return Staged()
+    state = try_git(home.root, "ls-files", "-t", "-z", "--", name).out[:2]
+    stages = {b"H ": (0,), b"S ": (0,), b"M ": (2, 3, 1)}.get(state, ())
+    return Staged(*(read_blob(home.root, f":{stage}:{name}") for stage in stages))
 
 
 def _may_be_staged(tree: SourceTree, name: str) -> bool:

@@ -1,7 +1,8 @@
 """What is looked at before a sidecar is begun: git may hold one that is not in the work tree.
 
 The next commit would lose what that holds. One that a sparse checkout leaves out is not begun; of one that somebody
-deleted without git (`rm`) the comments are taken along, but for those that were deleted or moved away here.
+deleted without git (`rm`) the comments are taken along, but for those that were deleted or moved away here; in the
+middle of a merge those of both sides.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from postil.comments.failures import FileAccessDenied
+from postil.comments.failures import CommentFileFull, CommentTooLarge, FileAccessDenied
 from postil.comments.git.outside import advise_outside
 from postil.comments.git.taken_out import SUFFIX, find_commit_time, read_staged
+from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.merge import merge_sidecars
 from postil.comments.source_tree import tell_ignored
@@ -42,13 +44,14 @@ def take_along(store: Store, sidecar: Sidecar) -> bool:
     """
     path = RelativePath(sidecar.path)
     try:
-        content = read_staged(store.tree, path)
+        content = _read_known(store, path)
         there = store.parse(path, content) if content else None
-    except Failure:
+    except (CommentTooLarge, CommentFileFull):
+        raise
+    except (Failure, Unreadable):
         return False  # nothing is known of it, or it says nothing
     if there is None:
         return False
-    refuse_giants(path, content)
     store.refuse_unknown(there)
     _take_out(store, there)
     if not there.comments:
@@ -66,6 +69,16 @@ def take_along(store: Store, sidecar: Sidecar) -> bool:
         return False
     store.taken_along[path] = len(there.comments)
     return True
+
+
+def _read_known(store: Store, path: RelativePath) -> bytes | None:
+    """Returns what git's index has of a sidecar; of a merge that nobody concluded what both sides have."""
+    staged = read_staged(store.tree, path)
+    for each in staged:
+        refuse_giants(path, each)
+    if staged.ours and staged.theirs:
+        return merge_sidecars(path, staged.base, staged.ours, staged.theirs)
+    return staged.ours or staged.theirs
 
 
 def _take_out(store: Store, there: Sidecar) -> None:
