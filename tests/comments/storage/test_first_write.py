@@ -104,6 +104,23 @@ def test_a_name_that_git_could_take_for_a_stage_is_one(tmp_path: Path) -> None:
     assert _held(tmp_path, "2:a.py") == [held[1], added.commentId]
 
 
+@pytest.mark.parametrize("link", ["gitdir", "commondir"])
+def test_nothing_is_taken_along_from_a_repository_outside(tmp_path: Path, link: str) -> None:
+    """An archive may hold a `.git` that leads to whatever its maker knows of."""
+    _begin(tmp_path / "private")
+    comments = workspace(tmp_path / "work", **{"sub/a.py": CODE})
+    there, sub = tmp_path / "private/.git", tmp_path / "work/sub"
+    if link == "gitdir":
+        (sub / ".git").write_text(f"gitdir: {there}\n")
+    else:
+        (sub / ".git").mkdir()
+        for name in ("HEAD", "index"):
+            (sub / ".git" / name).write_bytes((there / name).read_bytes())
+        (sub / ".git/commondir").write_text(f"{there}\n")
+    added = comments.contract.add("sub/a.py", 3, "one more")
+    assert (_held(tmp_path / "work", "sub/a.py"), added.warning) == ([added.commentId], "")
+
+
 def test_no_git_is_asked_where_the_index_surely_has_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An import into thousands of files would start one for each."""
     comments, _ = _begin(tmp_path)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from postil.comments.anchoring.line_holders import MOST_READ, LineHolders, list_changed
 from postil.comments.anchoring.moved_files import find_other_files
-from postil.comments.git.submodules import has_submodules, list_folders
+from postil.comments.git.submodules import has_own_git, has_submodules, list_folders
 from postil.comments.model import Located, OtherFile
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
@@ -107,14 +107,9 @@ def _open(tree: SourceTree, folder: str) -> SourceTree | None:
     """Returns a submodule; None where it is not one, where its git is elsewhere, or where that cannot be asked."""
     root = os.path.join(tree.root, *folder.split("/"))
     try:
-        inner = SourceTree(root, tree.cache_home, cautious=tree.cautious)
-        if os.path.realpath(inner.root) != os.path.realpath(root):
-            return None  # its own git is broken, and the one around it was found
-        homes = (root, os.path.join(tree.common_dir, "modules"), os.path.join(tree.git_dir, "modules"))
-        there = os.path.realpath(inner.common_dir)
-        if not any(there.startswith(f"{os.path.realpath(home)}{os.sep}") for home in homes):
+        if not has_own_git(tree, folder):
             return None
-        check_repository(inner.root)
+        check_repository(root)
+        return SourceTree(root, tree.cache_home, cautious=tree.cautious)
     except Failure:
         return None
-    return inner

@@ -6,7 +6,9 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from postil.comments.source_tree import SourceTree
 from postil.workspace.git import run_git, try_git
+from postil.workspace.repository import locate
 
 _EMPTY_TREE = (
     "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -61,6 +63,22 @@ def list_folders(root: str) -> Iterator[str]:
         inside = os.path.join(os.path.realpath(root), *folder.split("/"))
         if os.path.realpath(inside) == inside and os.path.lexists(os.path.join(inside, ".git")):
             yield folder  # else a link out of here, or never fetched
+
+
+def has_own_git(tree: SourceTree, folder: str) -> bool:
+    """Returns whether a folder has a git of its own, in the workspace or in the git directory of that.
+
+    A link may lead to any other repository: what that holds is not ours to show. Raises what `locate` does.
+    """
+    root = os.path.join(os.path.realpath(tree.root), *folder.split("/"))
+    found = locate(root)
+    if found is None or os.path.realpath(found.root) != root:
+        return False  # its own is broken, and the one around it was found
+    git_dir, common = os.path.realpath(found.git_dir), os.path.realpath(found.common_dir)
+    homes = [os.path.realpath(each) for each in (tree.root, tree.common_dir) if each]
+    return git_dir != os.path.realpath(tree.git_dir) and all(
+        any(f"{each}/".startswith(f"{home}/") for home in homes) for each in (git_dir, common)
+    )
 
 
 def find_past(pasts: Sequence[CommittedTree], path: str) -> CommittedTree:

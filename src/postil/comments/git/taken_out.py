@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from postil.comments.git.objects import iterate_objects
+from postil.comments.git.submodules import has_own_git
 from postil.comments.source_tree import SourceTree
 from postil.core.failure import Failure
 from postil.workspace.disk import read_regular
@@ -58,7 +59,7 @@ def find_home(tree: SourceTree, path: str) -> Home:
 def read_committed(tree: SourceTree, path: str) -> bytes | None:
     """Returns the sidecar of a file as the last commit has it."""
     home = find_home(tree, path)
-    if home.folder and not _can_be_asked(home):
+    if home.folder and not _can_be_asked(tree, home):
         return None
     return read_blob(home.root, f"HEAD:{home.inside(path)}{SUFFIX}")
 
@@ -77,7 +78,7 @@ def read_staged(tree: SourceTree, path: str) -> Staged:
         return Staged()
     home = find_home(tree, path)
     name = home.inside(path) + SUFFIX
-    if not (_can_be_asked(home) if home.folder else _may_be_staged(tree, name)):
+    if not (_can_be_asked(tree, home) if home.folder else _may_be_staged(tree, name)):
         return Staged()
     state = try_git(home.root, "ls-files", "-t", "-z", "--", name).out[:2]
     stages = {b"H ": (0,), b"S ": (0,), b"M ": (2, 3, 1)}.get(state, ())
@@ -131,13 +132,13 @@ def _group(tree: SourceTree, paths: Collection[str]) -> Iterator[tuple[Home, lis
         home = folders.get(folder) or folders.setdefault(folder, find_home(tree, path))
         homes.setdefault(home, []).append(path)
     for home, some in homes.items():
-        if not home.folder or _can_be_asked(home):
+        if not home.folder or _can_be_asked(tree, home):
             yield home, some
 
 
-def _can_be_asked(home: Home) -> bool:
+def _can_be_asked(tree: SourceTree, home: Home) -> bool:
     try:
-        return try_git(home.root, "rev-parse", "--git-dir").status == 0
+        return has_own_git(tree, home.folder) and try_git(home.root, "rev-parse", "--git-dir").status == 0
     except GitTimedOut:
         raise
     except Failure:
