@@ -121,3 +121,11 @@ def test_of_very_many_submodules_a_few_are_asked(
         (root / folder / "lib.py").rename(root / folder / "there.py")
     found = {each.filePath: each.state for each in comments.listed().comments}
     assert found == dict.fromkeys(("sub0/lib.py", "sub1/lib.py", "sub2/lib.py"), "orphaned") | {"sub/lib.py": "moved"}
+
+
+def test_a_revision_tells_nothing_of_a_repository_outside(comments: Comments, tmp_path: Path) -> None:
+    """A `.git` that is written by hand may lead to whatever its maker knows of."""
+    link = tmp_path / "work" / "sub" / ".git"
+    assert [each.text for each in comments.listed(revision="HEAD").comments] == ["of old"]
+    link.write_text(f"gitdir: {tmp_path / 'library' / '.git'}\n")
+    assert comments.listed(revision="HEAD").comments == ()

@@ -107,7 +107,7 @@ def _open(tree: SourceTree, folder: str) -> SourceTree | None:
     """Returns a submodule; None where it is not one, where its git is elsewhere, or where that cannot be asked."""
     root = os.path.join(tree.root, *folder.split("/"))
     try:
-        if not has_own_git(tree, folder):
+        if not has_own_git(tree.root, folder):
             return None
         check_repository(root)
         return SourceTree(root, tree.cache_home, cautious=tree.cautious)

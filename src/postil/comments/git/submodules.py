@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from postil.comments.source_tree import SourceTree
 from postil.workspace.git import run_git, try_git
 from postil.workspace.repository import locate
 
@@ -51,6 +50,8 @@ def list_submodules(root: str, commit: str) -> Iterator[CommittedTree]:
     """Yields each submodule that is here at the commit that a commit names; without files if it was not there."""
     then = dict(_parse_links(run_git(root, "ls-tree", "-r", "-z", "--full-tree", commit), at=2))
     for folder in list_folders(root):
+        if not has_own_git(root, folder):
+            continue
         inside = os.path.join(os.path.realpath(root), *folder.split("/"))
         old = then.get(folder, "")
         known = old and try_git(inside, "cat-file", "-e", f"{old}^{{commit}}").status == 0
@@ -65,18 +66,19 @@ def list_folders(root: str) -> Iterator[str]:
             yield folder  # else a link out of here, or never fetched
 
 
-def has_own_git(tree: SourceTree, folder: str) -> bool:
+def has_own_git(root: str, folder: str) -> bool:
     """Returns whether a folder has a git of its own, in the workspace or in the git directory of that.
 
     A link may lead to any other repository: what that holds is not ours to show. Raises what `locate` does.
     """
-    root = os.path.join(os.path.realpath(tree.root), *folder.split("/"))
-    found = locate(root)
-    if found is None or os.path.realpath(found.root) != root:
+    around = locate(root)
+    inside = os.path.join(os.path.realpath(root), *folder.split("/"))
+    found = locate(inside)
+    if around is None or found is None or os.path.realpath(found.root) != inside:
         return False  # its own is broken, and the one around it was found
     git_dir, common = os.path.realpath(found.git_dir), os.path.realpath(found.common_dir)
-    homes = [os.path.realpath(each) for each in (tree.root, tree.common_dir) if each]
-    return git_dir != os.path.realpath(tree.git_dir) and all(
+    homes = [os.path.realpath(each) for each in (root, around.common_dir)]
+    return git_dir != os.path.realpath(around.git_dir) and all(
         any(f"{each}/".startswith(f"{home}/") for home in homes) for each in (git_dir, common)
     )
 

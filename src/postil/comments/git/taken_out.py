@@ -138,7 +138,7 @@ def _group(tree: SourceTree, paths: Collection[str]) -> Iterator[tuple[Home, lis
 
 def _can_be_asked(tree: SourceTree, home: Home) -> bool:
     try:
-        return has_own_git(tree, home.folder) and try_git(home.root, "rev-parse", "--git-dir").status == 0
+        return has_own_git(tree.root, home.folder) and try_git(home.root, "rev-parse", "--git-dir").status == 0
     except GitTimedOut:
         raise
     except Failure:
