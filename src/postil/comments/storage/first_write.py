@@ -102,11 +102,11 @@ def tell_first(store: Store, paths: Sequence[str]) -> list[str]:
     said = tell_ignored(store.tree, paths)
     for path in paths:
         if count := store.taken_along.pop(path, 0):
-            those = (
-                "The comment that git has of it was" if count == 1 else f"The {count} comments that git has of it were"
-            )
+            those, them = "comment that git has of it was", "it"
+            if count > 1:
+                those, them = f"{count} comments that git has of it were", "them"
             said.append(
-                f"{path}{SUFFIX} was gone from the work tree. {those} taken along, so that the next commit does not "
-                "lose them; if that was meant, delete them"
+                f"{path}{SUFFIX} was gone from the work tree. The {those} taken along, so that the next commit does "
+                f"not lose {them}; if that was meant, delete {them}"
             )
     return said
