@@ -228,3 +228,10 @@ def test_very_many_files_that_are_gone_are_counted_for_a_moment(
     assert "3 that were written here are gone" in comments.contract.glance()
     monkeypatch.setattr(erased, "time", SimpleNamespace(monotonic=iter((0.0, 10.0)).__next__))
     assert "more than 2 that were written here are gone" in comments.contract.glance()
+
+
+def test_a_glance_says_one_of_one(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": CODE})
+    comments.add("a.py", 2, "alone", "NOTE")
+    (tmp_path / "a.py.comments").unlink()
+    assert comments.contract.glance() == "no comments. 1 that was written here is gone (comments_check)"

@@ -177,6 +177,8 @@ def count_vanished(store: Store, there: Collection[str], find_held: FindHeld) ->
             if not has_asked:
                 return "Comment files that were written here are gone"
             more = "more than "
+    if found == 1 and not more:
+        return "1 that was written here is gone"
     return f"{more}{found} that were written here are gone" if found else ""
 
 
