@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
 from postil.comments.anchoring.locate import current_anchor
 from postil.comments.anchoring.reader import CommentReader
-from postil.comments.failures import CommentNotFound, SeveralHold
+from postil.comments.failures import CommentNotFound, FileAccessDenied, SeveralHold, SidecarDamaged
 from postil.comments.operations.answers import CommentNow, comment_now
 from postil.comments.sidecar.format import is_comment_id
 from postil.comments.sidecar.short_ids import is_named, is_short, shorten_ids, split_file
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from postil.comments.model import Commit, Located
     from postil.comments.storage.move_journal import Moves
 
+T = TypeVar("T")
 MOST_NAMED = 20_000
 
 
@@ -108,6 +111,17 @@ class CommentsContext:
             if find_home([self.store.read(RelativePath(each)) for each in held], comment):
                 path = join_comment(self.store, comment, held) or path
         return RelativePath(path)
+
+    def in_its_file(self, comment: str, change: Callable[[RelativePath], T]) -> T:
+        """Change a comment in the source whose sidecar holds it, as `change` does, and as `file_of` finds it.
+
+        Where nothing but comments changed, not all of them are read again before.
+        """
+        known = self.overview.find_only_holder(comment)
+        if known is not None:
+            with suppress(CommentNotFound, SidecarDamaged, FileAccessDenied):  # it is not as it was: look for it
+                return change(known)
+        return change(self.file_of(comment))
 
     def existing(self, given: str) -> RelativePath:
         """Returns a path that a caller names, if there is such a source or sidecar. Raises SourceNotFound."""

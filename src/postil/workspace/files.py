@@ -25,7 +25,8 @@ from postil.workspace.failures import FileTooLarge, FileUnreadable, LockBusy, Un
 from postil.workspace.paths import RelativePath, open_folder, open_inside
 
 LARGEST_FILE = limits.FILE
-_PREFIX, _SUFFIX = ".postil-", ".tmp"
+BEGUN, UNFINISHED = ".postil-", ".tmp"
+"""What the name of a file that is being written begins and ends with."""
 LONGEST_PAUSE = 0.005
 """Seconds between two looks at a lock that another process has."""
 LONGEST_RUN = 0.05
@@ -109,7 +110,7 @@ def atomic_write(
 
 def _replace(parent: int, name: str, inside: str, content: Content, check: _Check, mode: int | None, lock: str) -> None:
     old = _seen(parent, name, inside)
-    temporary = lock or f"{_PREFIX}{os.getpid():x}-{os.urandom(6).hex()}{_SUFFIX}"
+    temporary = lock or f"{BEGUN}{os.getpid():x}-{os.urandom(6).hex()}{UNFINISHED}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         file = os.open(temporary, flags, 0o666 if mode is None else mode, dir_fd=parent)
@@ -222,7 +223,7 @@ def find_leftovers(root: str, folder: str = "") -> list[str]:
     """Returns the temporary files of dead writers in one folder. A living writer holds a lock on its own."""
     parent = open_folder(root, folder)
     try:
-        names = [name for name in os.listdir(parent) if name.startswith(_PREFIX) and name.endswith(_SUFFIX)]
+        names = [name for name in os.listdir(parent) if name.startswith(BEGUN) and name.endswith(UNFINISHED)]
         return sorted(name for name in names if _is_orphan(parent, name))
     finally:
         os.close(parent)

@@ -20,8 +20,8 @@ from postil.comments.anchoring.reader import CommentReader
 from postil.comments.anchoring.renamed_away import find_renamed_away
 from postil.comments.anchoring.swapped_files import Content, find_swapped
 from postil.comments.git.outside import tell_outside
-from postil.comments.index.cache import IN_FILE, Index, Seen, find_held, find_holders_of
-from postil.comments.index.change_gate import FolderWatch
+from postil.comments.index.cache import IN_FILE, SHOWN, Index, Seen, find_held, find_holders_of
+from postil.comments.index.change_gate import FolderWatch, may_name
 from postil.comments.index.fit import fit_text
 from postil.comments.index.joined import find_doubled, join_notes, list_homes
 from postil.comments.index.notes import Note, TooLarge, make_note
@@ -29,6 +29,7 @@ from postil.comments.index.refresh_worker import CAUTION, list_large, read_apart
 from postil.comments.index.worker_answers import Read
 from postil.comments.model import Damage, Located, OtherFile
 from postil.comments.search.filters import file_matches
+from postil.comments.sidecar.format import is_comment_id
 from postil.comments.source_tree import ONE_TICK
 from postil.comments.storage.doubled import find_home, merge_into
 from postil.comments.storage.store import SUFFIX, skipped_folder
@@ -72,11 +73,35 @@ class Overview:
         """
         with self._lock:
             if self._watch is None or self._watch.something_happened():
-                self._look()
-                self._looks += 1
-                if self._looks == LOOKS_BEFORE_WATCHING:
-                    self._watch = FolderWatch.over(self.tree)
-                    self._look()  # what happened before the watch began
+                try:
+                    self._look()
+                    self._looks += 1
+                    if self._looks == LOOKS_BEFORE_WATCHING:
+                        self._watch = FolderWatch.over(self.tree)
+                        self._look()  # what happened before the watch began
+                except BaseException:  # the caller gave up, say: what happened is not known
+                    if self._watch is not None:
+                        self._watch.look_again()
+                    raise
+
+    def find_only_holder(self, comment: str) -> RelativePath | None:
+        """Returns the only file that holds a comment, where that is sure without reading anew what changed.
+
+        A sidecar that changed may hold it as well now: whether its id is in there is read from its bytes.
+        """
+        with self._lock:
+            changed = self._watch.list_sidecars() if self._watch else None
+            if changed is None or not is_comment_id(comment):
+                return None
+            try:
+                rows = self.index.select(f"SELECT path, {SHOWN} FROM note WHERE id = ?", (comment,))  # noqa: S608 - ours
+            except sqlite3.OperationalError:  # a full or failing disk, as in `_look`
+                return None
+            if len(rows) != 1 or not rows[0][1]:
+                return None
+            home = RelativePath(rows[0][0])
+            others = changed - {os.path.join(self.tree.root, home + SUFFIX)}
+            return None if any(may_name(each, comment) for each in others) else home
 
     def _look(self) -> None:
         try:

@@ -402,7 +402,7 @@ class CommentsById:
             sidecar.change(comment.id, {"replies": [*replies, to_builtins(made)], "updated": made.created})
             return Replied(comment.id, made.id, sidecar.path)
 
-        return self._store.change(self._context.file_of(commentId), change)
+        return self._context.in_its_file(commentId, lambda path: self._store.change(path, change))
 
     @writes(
         "comments_resolve",
@@ -431,5 +431,5 @@ class CommentsById:
             sidecar.change(comment.id, values, gone)
             return Settled(comment.id, sidecar.path, status, moment)
 
-        settled = self._store.change(self._context.file_of(commentId), change)
+        settled = self._context.in_its_file(commentId, lambda path: self._store.change(path, change))
         return replace(settled, warning=NOT_NOTED) if self._store.log.has_missed(settled.commentId) else settled

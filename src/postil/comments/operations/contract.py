@@ -465,7 +465,7 @@ class ContractTools:
         Where no file is given, the comment is found by its id.
         """
         if not given:
-            return change(self._context.file_of(comment))
+            return self._context.in_its_file(comment, change)
         path = self._tree.path(self._tree.typed(given))
         try:
             return change(path)
