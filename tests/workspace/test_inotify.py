@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,17 @@ def test_each_hears_of_its_own_folders_and_only_while_it_watches(tmp_path: Path)
     assert other.changed() == {str(tmp_path / "b" / "y")}
     other.close()
     both.close()
+
+
+def test_nobody_is_woken_who_only_looks(tmp_path: Path) -> None:
+    watch = Watch([str(tmp_path)])
+    before = threading.active_count()
+    (tmp_path / "x").write_text("")
+    assert watch.changed() == {str(tmp_path / "x")}
+    assert threading.active_count() == before
+    (tmp_path / "y").write_text("")
+    assert watch.wait(10) == {str(tmp_path / "y")}  # what happened before it waited wakes it, too
+    watch.close()
 
 
 def test_a_folder_under_two_names_is_told_under_both(tmp_path: Path) -> None:

@@ -35,9 +35,12 @@ class Subscription:
         self.folders: set[str] = set()
         self.missing: set[str] = set()
         self.seen: set[str] = set()
+        self.is_waited_for = False
         self._reader, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def fileno(self) -> int:
+        """Returns the pipe's end to wait at. Who never asks for it is not woken, and costs nothing until it looks."""
+        self._instance.attend(self)
         return self._reader
 
     def add(self, folder: str) -> None:
@@ -80,7 +83,7 @@ class Instance:
         self._numbers: dict[str, int] = {}
         self._subscribers: dict[str, set[Subscription]] = {}
         self._all: set[Subscription] = set()
-        threading.Thread(target=self._run, name="postil-inotify", daemon=True).start()
+        self._thread: threading.Thread | None = None
 
     def subscribe(self, folders: Iterable[str]) -> Subscription:
         """Returns a subscription to these folders. Raises OSError where the kernel has no room for them."""
@@ -94,6 +97,18 @@ class Instance:
                 one.close()
                 raise
         return one
+
+    def attend(self, one: Subscription) -> None:
+        """Wake a subscription from now on. The kernel is listened to from the first that is."""
+        with self._lock:
+            if one.is_waited_for:
+                return
+            one.is_waited_for = True
+            if one.seen:
+                one.wake()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="postil-inotify", daemon=True)
+                self._thread.start()
 
     def add(self, one: Subscription, folder: str) -> None:
         """Watch one more folder for a subscription; one that is missing, from when it appears."""
@@ -134,7 +149,8 @@ class Instance:
             self._read()
             if not one.seen:  # nor was it woken
                 return frozenset()
-            one.calm()
+            if one.is_waited_for:
+                one.calm()
             seen, one.seen = one.seen, set()
             missing, one.missing = one.missing, set()
             for folder in sorted(missing):
@@ -185,7 +201,7 @@ class Instance:
                 self._tell(one, folder)
 
     def _tell(self, one: Subscription, path: str) -> None:
-        if not one.seen:
+        if one.is_waited_for and not one.seen:
             one.wake()
         one.seen.add(path)
 
