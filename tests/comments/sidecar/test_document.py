@@ -139,3 +139,28 @@ def test_comments_are_kept_in_the_order_of_their_lines() -> None:
 def test_line_hashes_are_the_extensions() -> None:
     assert line_hash("  function add(a, b) {  ") == "d55a9883b881a4b3"
     assert line_hash("   ") == "1db9f36777e9ef0b"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"text": "other words"},
+        {"status": "resolved", "resolvedBy": "ann", "resolvedAt": "2026-01-01T00:00:00.000Z"},
+        {"replies": [{"id": "r_1", "text": "yes", "author": "bob\\nby", "created": "2026-01-01T00:00:00.000Z"}]},
+        {"line": 1, "ghostMarkerId": "nowhere"},
+        {"tag": None},
+        {"author": None},
+        {"id": "another"},
+    ],
+)
+def test_what_is_read_after_a_change_is_what_the_text_says(values: dict[str, Any]) -> None:
+    sidecar = read(EXTENSION)
+    before = list(sidecar.comments)
+    held = sidecar.comments
+    for number, comment in enumerate(before):
+        sidecar.change(comment.id, {"text": f"{number}"} if number else values, ("params",))
+    assert list(held) == before
+    again = Sidecar("simple.js", sidecar.text())
+    assert list(sidecar.comments) == list(again.comments)
+    assert list(sidecar.markers) == list(again.markers)
+    assert sidecar.complete == again.complete

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -53,6 +53,32 @@ def finish_comments(
         }
         _add_missing(items, index, raw, wanted)
     return made.values()
+
+
+def rename_twins(
+    comments: Sequence[Comment], markers: Sequence[Marker], items: Items, marker_items: Items, new_id: NewId
+) -> None:
+    """Two comments made in the same millisecond by the reference server have one id: the later gets its own."""
+    seen: dict[str, int] = {}
+    holders = [each.commentIds for each in markers]  # as they were, whatever is written meanwhile
+    for index, comment in enumerate(comments):
+        count = seen[comment.id] = seen.get(comment.id, 0) + 1
+        if count == 1:
+            continue
+        new = new_id("c_")
+        items.replace(index, {**decode_object(items.texts[index]), "id": new})
+        held = [at for at, names in enumerate(holders) if comment.id in names]
+        if len(held) >= count:
+            raw = decode_object(marker_items.texts[held[count - 1]])
+            raw["commentIds"] = [new]
+            if "commentId" in raw:
+                raw["commentId"] = new
+            marker_items.replace(held[count - 1], raw)
+        elif held:
+            raw = decode_object(marker_items.texts[held[0]])
+            names = raw.get("commentIds")
+            names = cast(list[object], names) if isinstance(names, list) else [*holders[held[0]]]
+            marker_items.replace(held[0], {**raw, "commentIds": [*names, new]})
 
 
 def make_plain_marker(name: str, line: int, texts: LineTexts, now: str, end: int = 0) -> NewMarker:

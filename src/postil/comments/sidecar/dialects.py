@@ -161,6 +161,8 @@ class ExtensionFile(Struct, frozen=True):
 
 EXTENSION = msgspec.json.Decoder(ExtensionFile)
 """Decodes what the extension demands of a file; UNDECODABLE is raised when it lacks something of it."""
+HEAD = msgspec.json.Decoder(ExtensionComment)
+COMMENT = msgspec.json.Decoder(AnyComment)
 UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -231,6 +233,12 @@ def read_comments(found: AnyFile, markers: Sequence[Marker]) -> list[Comment]:
         read_comment(each, holding.get(each.id) or [named[i] for i in (each.ghostMarkerId,) if i in named])
         for each in found.comments or ()
     ]
+
+
+def find_holders(raw: AnyComment, markers: Sequence[Marker]) -> list[Marker]:
+    """Returns the markers that name a comment, or else the one that it names."""
+    holding = [each for each in markers if raw.id in each.commentIds]
+    return holding or [each for each in markers if each.id == raw.ghostMarkerId][-1:]
 
 
 def read_comment(raw: AnyComment, held_by: list[Marker]) -> Comment:

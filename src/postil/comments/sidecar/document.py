@@ -16,12 +16,13 @@ from msgspec.structs import replace
 from postil.anchor.fingerprint import line_hash
 from postil.comments.model import Addition, Comment, Marker
 from postil.comments.sidecar import dialects
-from postil.comments.sidecar.demanded import NewId, finish_comments, finish_markers
+from postil.comments.sidecar.demanded import NewId, finish_comments, finish_markers, rename_twins
 from postil.comments.sidecar.json_edit import (
     Document,
     Items,
     JsonObject,
     NotAnObject,
+    Piece,
     ReadAnew,
     check_text,
     decode_object,
@@ -273,7 +274,24 @@ class Sidecar:
         new = {key: value for key, value in raw.items() if key not in drop} | values
         self.longest = max(self.longest, (self._comments.replace(at, new), comment))
         self.steps.append(note_change(comment, raw, new, size, undoes=undoes))
+        heads = self._heads
         self._touch(hangs_as_before=True)
+        if heads is not None and new.get("id") == comment:
+            self._read_one(heads, at, self._document.items("comments").texts[at])
+
+    def _read_one(self, heads: dialects.ExtensionFile, at: int, text: Piece) -> None:
+        """Read the one comment that changed: the others need not be read again, unless the extension demands more."""
+        content, known = self._content, self._read_comments
+        try:
+            head, raw = dialects.HEAD.decode(text), dialects.COMMENT.decode(text)
+        except dialects.UNDECODABLE:
+            return
+        if content is None or content.comments is None or known is None or len(self.original or b"") > LARGE:
+            return
+        heads.comments[at], content.comments[at] = head, raw
+        read = dialects.read_comment(raw, dialects.find_holders(raw, self._read_markers or ()))
+        self._read_comments = [*known[:at], read, *known[at + 1 :]]  # who has the list sees what was
+        self._stale = False
 
     def change_marker(self, marker: str, values: JsonObject) -> None:
         """Set some keys of a marker; a key set to None that was never there stays away."""
@@ -327,8 +345,8 @@ class Sidecar:
         if not isinstance(self._document.value("version"), str):
             self._document.set("version", VERSION)
         self._touch()
-        self._rename_twins(new_id)
-        self._reload()
+        rename_twins(self.comments, self.markers, self._comments, self._markers, new_id)
+        self._touch()
         finish_markers(self.markers, self._markers, texts_of, now)
         made = finish_comments(self.comments, self._comments, self.marker_of, texts_of, now, new_id)
         for new in made:
@@ -380,30 +398,6 @@ class Sidecar:
         if self._stale and not self._large:
             self._stale = False
             self._load(self._document.text())
-
-    def _rename_twins(self, new_id: NewId) -> None:
-        """Two comments made in the same millisecond by the reference server have one id: the later gets its own."""
-        seen: dict[str, int] = {}
-        holders = [each.commentIds for each in self.markers]  # as they were, whatever is written meanwhile
-        for index, comment in enumerate(self.comments):
-            count = seen[comment.id] = seen.get(comment.id, 0) + 1
-            if count == 1:
-                continue
-            new = new_id("c_")
-            self._comments.replace(index, {**decode_object(self._comments.texts[index]), "id": new})
-            held = [at for at, names in enumerate(holders) if comment.id in names]
-            if len(held) >= count:
-                raw = decode_object(self._markers.texts[held[count - 1]])
-                raw["commentIds"] = [new]
-                if "commentId" in raw:
-                    raw["commentId"] = new
-                self._markers.replace(held[count - 1], raw)
-            elif held:
-                raw = decode_object(self._markers.texts[held[0]])
-                names = raw.get("commentIds")
-                names = cast(list[object], names) if isinstance(names, list) else [*holders[held[0]]]
-                self._markers.replace(held[0], {**raw, "commentIds": [*names, new]})
-        self._touch()
 
 
 def place_comment(sidecar: Sidecar, comment: str, line: int, end: int = 0) -> None:
