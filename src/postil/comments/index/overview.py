@@ -30,7 +30,7 @@ from postil.comments.index.worker_answers import Read
 from postil.comments.model import Damage, Located, OtherFile
 from postil.comments.search.filters import file_matches
 from postil.comments.sidecar.format import is_comment_id
-from postil.comments.source_tree import ONE_TICK
+from postil.comments.source_tree import ONE_TICK, SourceTree
 from postil.comments.storage.doubled import find_home, merge_into
 from postil.comments.storage.store import SUFFIX, skipped_folder
 from postil.core import call
@@ -362,7 +362,7 @@ class Overview:
         known = self.index.select("SELECT lost FROM looked WHERE walk = ?", (walk,)) if walk else []
         if known:
             return known[0][0]
-        made = self._make_lost_stamp()
+        made = _make_lost_stamp(self.tree, self.index)
         if walk:
             with self.index.using() as db, db:
                 db.execute("REPLACE INTO looked VALUES (1, ?, ?)", (walk, made))
@@ -394,12 +394,6 @@ class Overview:
             return ""
         return made.hexdigest()
 
-    def _make_lost_stamp(self) -> str:
-        others = list_changed(self.tree, "HEAD") if self.tree.git else list_files(self.tree)
-        seen = [*stat_history(self.tree), *(f"{path} {self.tree.stat(path)}" for path in others)]
-        seen += stamp_inner(self.tree, self.index.stamps())
-        return hashlib.sha256("\n".join(seen).encode("utf-8", "surrogateescape")).hexdigest()[:24]
-
 
 class _Later:
     """A stamp that is made when it is first needed: most workspaces have lost nothing."""
@@ -410,6 +404,13 @@ class _Later:
     @cached_property
     def value(self) -> str:
         return self._make()
+
+
+def _make_lost_stamp(tree: SourceTree, index: Index) -> str:
+    others = list_changed(tree, "HEAD") if tree.git else list_files(tree)
+    seen = [*stat_history(tree), *(f"{path} {tree.stat(path)}" for path in others)]
+    seen += stamp_inner(tree, index.stamps())
+    return hashlib.sha256("\n".join(seen).encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 
 def _same(seen: str, stamp: str, lost: _Later) -> bool:
