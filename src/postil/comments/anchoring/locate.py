@@ -125,7 +125,9 @@ def locate_all(
         there = _relocate(now, Version(read_old_texts[blob], now.path), blob, spans, elsewhere)
         for index, each in zip(indexes, there, strict=True):
             found[index] = _place_at(markers[index], _doubt(each) if now.cautious else each, now)
-    known = know_lines(chain(now.lines, *(split_lines(each.text) for each in elsewhere))) if prints else {}
+    if not prints:  # nothing has to be looked for by its words
+        return [found[index] for index in range(len(markers))]
+    known = know_lines(chain(now.lines, *(split_lines(each.text) for each in elsewhere)))
     kept = [fingerprint_of(markers[index], known) for index in prints]
     anchors = (current_anchor(markers[index]) for index in prints)
     there = _relocate_fingerprints(now, kept, [each.blob if each else "" for each in anchors], elsewhere)

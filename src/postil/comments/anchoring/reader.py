@@ -81,13 +81,14 @@ class CommentReader:
         return locate_comments(sidecar, present, texts, elsewhere)
 
     def place(self, sidecar: Sidecar, comment: Comment) -> Place:
-        """Returns where one comment is; of a large sidecar no other one is looked for."""
+        """Returns where one comment is; of a large sidecar, or on an unchanged source, no other one is looked for."""
         source, marker = self.tree.source_or_none(RelativePath(sidecar.path)), sidecar.marker_of(comment)
-        if marker is None or len(sidecar.original or b"") <= limits.COMMENTS_HERE:
-            return next(each.place for each in self.locate(sidecar, source) if each.comment.id == comment.id)
         present = PresentSource(sidecar.path, source, cautious=self.tree.cautious)
-        anchor = current_anchor(marker)
+        anchor = current_anchor(marker) if marker else None
         wanted = [anchor.blob] if anchor and anchor.blob != present.blob else []
+        is_unchanged = anchor is not None and not wanted
+        if marker is None or (not is_unchanged and len(sidecar.original or b"") <= limits.COMMENTS_HERE):
+            return next(each.place for each in self.locate(sidecar, source) if each.comment.id == comment.id)
         return locate_all(present, [marker], self.versions.read(wanted, limits.HERE, MOST_VERSIONS))[0]
 
     def old_texts(
