@@ -60,6 +60,24 @@ def test_replies_and_decisions_read_nothing_again_until_somebody_lists(watched: 
     assert (shown.text, shown.status) == ("text 19", "open")
 
 
+def test_what_is_taken_back_reads_nothing_again_while_the_code_is_unchanged(
+    watched: tuple[Comments, str], tmp_path: Path
+) -> None:
+    comments, identity = watched
+    line = comments.show(identity).comment.line
+    comments.listed()
+    before = count_writes(comments)
+    for number in (1, 2, 3):
+        comments.move("shop.py", "shop.py", identity, number)
+        undone = comments.undo(identity)
+        assert (undone.sourceLine, undone.targetFile, undone.targetLine, undone.codeNow) == (number, "shop.py", line, "")
+    assert count_writes(comments) == before
+    comments.move("shop.py", "shop.py", identity, 1)
+    write(tmp_path, "shop.py", f"# one line more\n{CODE}")
+    undone = comments.undo(identity)
+    assert (undone.targetLine, undone.codeNow) == (line, f"at shop.py:{line + 1}")
+
+
 def test_comments_of_several_files_read_nothing_again_either(watched: tuple[Comments, str]) -> None:
     comments, identity = watched
     other = next(each.id for each in comments.listed().comments if each.id != identity)

@@ -189,7 +189,7 @@ class RelocateTools:
     ) -> Moved | Restored | TakenBack:
         """Undo a comment's last change, or its deletion"""
         try:
-            each = self._context.find(commentId)
+            each = self._context.find_unchanged(commentId)
         except CommentNotFound:
             return restore_one(self._context, commentId)
         moves = list_moves(each.comment, each.marker)
@@ -201,10 +201,10 @@ class RelocateTools:
             path = self._context.file_of(commentId)
             if not take_back(self._context.store, path, each.comment.id, edit):
                 raise _make_conflict(each.comment.id)
-            now_ = self._context.find(commentId).comment
+            now_ = self._context.find_unchanged(commentId).comment
             return TakenBack(now_.id, path, now_.text, now_.status)
         back = replace(self._context.moves.undo(each), did="taken back")
-        place = self._context.find(commentId).place
+        place = self._context.find_unchanged(commentId).place
         if place.state == "orphaned":
             return replace(back, codeNow="gone")
         if place.state == "review":

@@ -216,8 +216,8 @@ def list_believed(store: Store, is_wanted: Callable[[bytes], bool]) -> Iterator[
 
 def _list_believed(store: Store, log: LogReader, is_wanted: Callable[[bytes], bool]) -> Iterator[tuple[int, Written]]:
     believe = _Belief(store)
-    for place, line in log.lines():
-        each = decode_line(line) if is_wanted(line) else None
+    for place, line in log.lines(is_wanted):
+        each = decode_line(line)
         if each and believe.path(each.path) and _is_sound(each):
             yield place, each
 

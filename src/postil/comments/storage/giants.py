@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from postil.comments.failures import CommentFileFull, CommentTooLarge
+from postil.comments.failures import CommentFileFull, CommentTooLarge, SidecarDamaged
 from postil.comments.sidecar.dialects import Unreadable, read_outline
 from postil.core import limits
 
@@ -25,8 +25,12 @@ class _Named(msgspec.Struct, frozen=True):
 
 def read_to_change(store: Store, path: RelativePath) -> Sidecar:
     """Returns a sidecar that is to be changed. Raises CommentTooLarge before a giant comment is understood."""
-    refuse_giants(path, store.read_bytes(path))
-    return store.read(path)
+    data = store.read_bytes(path)
+    refuse_giants(path, data)
+    try:
+        return store.parse(path, data)
+    except SidecarDamaged:
+        return store.read(path)  # which waits for who is writing it
 
 
 def refuse_giants(path: str, data: bytes | None) -> None:

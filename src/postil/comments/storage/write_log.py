@@ -7,7 +7,7 @@ comment that was added, changed or taken out; two files of a bounded size. It is
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from io import BufferedReader
 
@@ -193,8 +193,8 @@ class LogReader:
                 found.add(msgspec.json.decode(head, type=str))
         return found
 
-    def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yields every line, and where it is."""
+    def lines(self, is_wanted: Callable[[bytes], bool] | None = None) -> Iterator[tuple[int, bytes]]:
+        """Yields every line, or those that are wanted, and where it is."""
         for file, base in zip(self._files, (0, _SECOND), strict=True):
             if file is None:
                 continue
@@ -204,7 +204,7 @@ class LogReader:
                 if at >= MOST_READ or not (line := file.readline(LONGEST + 1)):
                     break
                 ends = line.endswith(b"\n")
-                if is_whole and ends and len(line) > 1:
+                if is_whole and ends and len(line) > 1 and (is_wanted is None or is_wanted(line)):
                     yield base + at, line
                     file.seek(at + len(line))  # another may be read meanwhile
                 is_whole = ends
