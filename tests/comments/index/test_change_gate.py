@@ -70,7 +70,12 @@ def test_what_is_taken_back_reads_nothing_again_while_the_code_is_unchanged(
     for number in (1, 2, 3):
         comments.move("shop.py", "shop.py", identity, number)
         undone = comments.undo(identity)
-        assert (undone.sourceLine, undone.targetFile, undone.targetLine, undone.codeNow) == (number, "shop.py", line, "")
+        assert (undone.sourceLine, undone.targetFile, undone.targetLine, undone.codeNow) == (
+            number,
+            "shop.py",
+            line,
+            "",
+        )
     assert count_writes(comments) == before
     comments.move("shop.py", "shop.py", identity, 1)
     write(tmp_path, "shop.py", f"# one line more\n{CODE}")
