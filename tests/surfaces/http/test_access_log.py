@@ -121,9 +121,9 @@ def test_lines_that_cannot_be_written_are_counted_in_the_next(tmp_path: Path, mo
     hold = threading.Event()
     real = access_log.write_all
 
-    def held(file: int, raw: bytes) -> None:
+    def held(file: int, raw: bytes) -> int:
         hold.wait(20)
-        real(file, raw)
+        return real(file, raw)
 
     monkeypatch.setattr(access_log, "write_all", held)
     monkeypatch.setattr(access_log, "MOST_WAITING", 2)
@@ -152,20 +152,70 @@ def test_a_short_write_is_gone_on_with() -> None:
         written.append(raw[:2])
         return len(raw[:2])
 
-    write_all(1, b"abcde", write)
+    assert write_all(1, b"abcde", write) == 5
     assert written == [b"ab", b"cd", b"e"]
+
+
+def test_a_line_that_a_dying_server_left_half_swallows_no_other(tmp_path: Path) -> None:
+    file = tmp_path / "access.log"
+    file.write_bytes(b'{"time":"2026-11-18T12:00:00.000Z","requ')
+    end_request(log := AccessLog(str(file), KEY))
+    log.close(10)
+    end_request(log := AccessLog(str(file), KEY))
+    log.close(10)
+    half, *whole = file.read_text().splitlines()
+    assert half == '{"time":"2026-11-18T12:00:00.000Z","requ'
+    assert [json.loads(line)["http"] for line in whole] == ["GET /healthz"] * 2
+
+
+def test_a_line_that_a_full_disk_left_half_swallows_no_other_and_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = AccessLog(str(tmp_path / "access.log"), KEY)
+    end_request(log)
+    log.close(10)
+    real = access_log.write_all
+
+    def fill(file: int, raw: bytes) -> int:
+        return real(file, raw[: len(raw) - 9])
+
+    log = AccessLog(str(tmp_path / "access.log"), KEY)
+    with monkeypatch.context() as full:
+        full.setattr(access_log, "write_all", fill)
+        end_request(log)
+        until(lambda: vars(log)["_dropped"] == 1)
+    end_request(log)
+    log.close(10)
+    first, half, last = (tmp_path / "access.log").read_text().splitlines()
+    assert json.loads(first)["http"] == json.loads(last)["http"] == "GET /healthz"
+    assert not half.endswith("}")
+    assert json.loads(last)["dropped"] == 1
+
+
+def test_half_a_line_in_a_pipe_swallows_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    log = AccessLog(str(tmp_path / "pipe"), KEY)
+    real = access_log.write_all
+
+    def tear(file: int, raw: bytes) -> int:
+        return real(file, raw[:9])
+
+    with monkeypatch.context() as full:
+        full.setattr(access_log, "write_all", tear)
+        end_request(log)
+        until(lambda: vars(log)["_dropped"] == 1)
+    end_request(log)
+    log.close(10)
+    half, whole = os.read(reader, 65536).decode().splitlines()
+    os.close(reader)
+    assert len(half) == 9
+    assert json.loads(whole)["dropped"] == 1
 
 
 def test_a_client_that_leaves_is_noted_as_such(tmp_path: Path) -> None:
     log = AccessLog(str(tmp_path / "log"), KEY)
-
-    async def begin() -> None:
-        async def send(message: Any) -> None:
-            return
-
-        log.end(log.begin({"method": "POST", "path": "/mcp"}, send, {"/mcp"}))
-
-    asyncio.run(begin())
+    end_request(log)
     log.close(10)
     assert json.loads((tmp_path / "log").read_text())["outcome"] == "left"
 
@@ -183,6 +233,18 @@ def test_the_setting_turns_it_on_and_without_it_there_is_none(tmp_path: Path) ->
     with serve_http(tmp_path / "w", XDG_STATE_HOME=str(tmp_path / "s")) as server:
         answer, _ = server.ask(request("workspace_status"), server.token)
         assert "X-Request-Id" not in answer.headers
+
+
+def end_request(log: AccessLog) -> None:
+    """A request that got no answer."""
+
+    async def begin() -> None:
+        async def send(message: Any) -> None:
+            return
+
+        log.end(log.begin({"method": "GET", "path": "/healthz"}, send, {"/healthz"}))
+
+    asyncio.run(begin())
 
 
 def log_of(server: Running) -> AccessLog:

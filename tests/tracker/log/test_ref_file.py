@@ -168,6 +168,18 @@ def test_half_a_line_of_the_reflog_is_taken_back(
     assert at(repository) == old
 
 
+def test_half_a_line_that_a_power_cut_left_in_the_reflog_swallows_no_other(
+    here: Repository, repository: Path, commits: list[str]
+):
+    old, new = commits
+    with (repository / ".git/logs" / REF).open("ab") as log:
+        log.write(old[:17].encode())
+    assert move_file(here, REF, new, old, WHO, pass_check)
+    assert read_reflog(str(repository), REF)[0][:2] == (old, new)
+    assert git(repository, "log", "-g", "--format=%H", "-1", REF).strip() == new
+    assert b"\n\n" not in (repository / ".git/logs" / REF).read_bytes()
+
+
 def test_a_ref_whose_objects_are_not_on_the_disk_stays(here: Repository, repository: Path, commits: list[str]):
     old, new = commits
 

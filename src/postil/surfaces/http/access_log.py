@@ -9,10 +9,12 @@ A thread writes; when it cannot keep up, lines are left out, and the next line s
 from __future__ import annotations
 
 import os
+import stat
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, MutableMapping
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
 
@@ -29,6 +31,7 @@ MOST_WAITING = 10_000
 MOST_REMEMBERED = 1024
 """Principals whose hash is kept."""
 STDERR = "-"
+_NEWLINE = ord("\n")
 VERBS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 KNOWN = frozenset({*methods.HANDSHAKE, *methods.STATELESS, "initialize"})
 NOTIFICATIONS = "notifications/"
@@ -129,6 +132,8 @@ class AccessLog:
         self._names: dict[str, str] = {}
         self._lines: deque[Line] = deque()
         self._dropped = 0
+        self._is_torn = False
+        """Whether a pipe has half a line of ours."""
         self._waiting = threading.Event()
         self._closing = False
         if path != STDERR:
@@ -195,13 +200,35 @@ class AccessLog:
             # Opened for each piece: after a rotation the next lines go to the new file.
             try:
                 file = 2 if self._path == STDERR else self._open()
-                try:
-                    write_all(file, raw)
-                finally:
-                    if file != 2:
-                        os.close(file)
             except OSError:
                 self._dropped += len(taken)
+                continue
+            try:
+                if self._has_half_a_line(file):
+                    raw = b"\n" + raw
+                written = write_all(file, raw)
+            finally:
+                if file != 2:
+                    os.close(file)
+            if written:
+                self._is_torn = raw[written - 1] != _NEWLINE
+            self._dropped += min(len(taken), raw.count(b"\n", written))
+
+    def _has_half_a_line(self, file: int) -> bool:
+        """Returns whether the log ends in half a line: a full disk left it, or a process that died."""
+        about = os.fstat(file)
+        if self._path == STDERR or not stat.S_ISREG(about.st_mode):
+            return self._is_torn
+        if not about.st_size:
+            return False
+        try:
+            reader = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError:  # a log that its writer may not read
+            return self._is_torn
+        try:
+            return os.pread(reader, 1, about.st_size - 1) not in (b"\n", b"")
+        finally:
+            os.close(reader)
 
 
 def note_call(name: str, outcome: str, code: int) -> None:
@@ -235,7 +262,10 @@ def count_asked(incoming: Incoming) -> int:
     return sum(name_method(item) in calls and not isinstance(item, jsonrpc.Notification) for item in incoming)
 
 
-def write_all(file: int, raw: bytes, write: Callable[[int, bytes], int] = os.write) -> None:
-    """Write all of it, also where a pipe takes only some at once."""
-    while raw:
-        raw = raw[write(file, raw) :]
+def write_all(file: int, raw: bytes, write: Callable[[int, bytes], int] = os.write) -> int:
+    """Write all of it, also where a pipe takes only some at once. Returns how many bytes could be written."""
+    done = 0
+    with suppress(OSError):
+        while done < len(raw):
+            done += write(file, raw[done:])
+    return done

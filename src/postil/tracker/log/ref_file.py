@@ -76,11 +76,14 @@ def _note(repository: Repository, ref: str, move: bytes) -> bool:
     """Write a line into the reflog of a ref. Returns whether there is one."""
     line = b"%s\t%s\n" % (move, REFLOG_MESSAGE.encode())
     try:
-        file = os.open(os.path.join(repository.common_dir, "logs", ref), os.O_WRONLY | os.O_APPEND | _SAFELY)
+        file = os.open(os.path.join(repository.common_dir, "logs", ref), os.O_RDWR | os.O_APPEND | _SAFELY)
         try:
+            size = os.fstat(file).st_size
+            if size and os.pread(file, 1, size - 1) != b"\n":  # a power cut left half a line
+                line = b"\n" + line
             written = os.write(file, line)
             if written != len(line):  # the disk is full: half a line would swallow the next one
-                os.ftruncate(file, os.fstat(file).st_size - written)
+                os.ftruncate(file, size)
             return written == len(line)
         finally:
             os.close(file)
