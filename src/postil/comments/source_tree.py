@@ -11,6 +11,7 @@ import re
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -205,7 +206,10 @@ class SourceTree:
         """Returns the failure that says this file is not there."""
         from postil.comments.git.outside import advise_outside  # only where something is missing
 
-        return SourceNotFound(path, self.shown_root(), advise_outside(self.root, self.git_dir, path))
+        advice = ""
+        with suppress(Failure):  # that it is missing is known without git
+            advice = advise_outside(self.root, self.git_dir, path)
+        return SourceNotFound(path, self.shown_root(), advice)
 
 
 def tell_ignored(tree: SourceTree, paths: Sequence[str]) -> list[str]:
@@ -213,11 +217,14 @@ def tell_ignored(tree: SourceTree, paths: Sequence[str]) -> list[str]:
     said: list[str] = []
     for at in range(0, len(paths) if tree.git else 0, ASKED_TOGETHER):
         part = paths[at : at + ASKED_TOGETHER]
-        from postil.workspace.git import try_git  # only for the first comment of a file
+        from postil.workspace.git import run_git  # only for the first comment of a file
 
         both = [*part, *(f"{path}.comments" for path in part)]
         asked = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--", *both)
-        ignored = set(try_git(tree.root, *asked).out.decode("utf-8", "surrogateescape").split("\0"))
+        try:
+            ignored = set(run_git(tree.root, *asked).decode("utf-8", "surrogateescape").split("\0"))
+        except Failure as fault:  # the comment is written, and is not to be written again
+            return [f"The comment is written. Whether git leaves it out is not known: {fault.message}"]
         for path in part:
             if (sidecar := f"{path}.comments") in ignored:
                 said.append(f"git ignores {sidecar}: the comment stays on this computer, no commit takes it along")

@@ -105,6 +105,18 @@ def test_a_damaged_sidecar_of_then_is_named(comments: Comments) -> None:
     assert msgspec.to_builtins(there.plain())["damaged"]
 
 
+def test_a_sidecar_of_then_whose_content_git_has_lost_is_named(comments: Comments) -> None:
+    root = root_of(comments)
+    add_at(comments, "taxed = ", "lost")
+    commit(root, "commented")
+    blob = git(root, "rev-parse", "HEAD:shop.py.comments").strip()
+    (root / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    there = comments.listed(revision="HEAD")
+    assert [(each.filePath, each.problem) for each in there.damaged or ()] == [
+        ("shop.py", "git names it, and has not got its content here")
+    ]
+
+
 def test_of_very_many_comments_of_a_revision_no_more_are_held_than_are_shown(comments: Comments) -> None:
     root = root_of(comments)
     for number in range(6):

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from postil.comments.failures import SidecarDamaged
-from postil.comments.git import taken_out
+from postil.comments.failures import FileAccessDenied, SidecarDamaged
+from postil.comments.git import outside, taken_out
+from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut
+from postil.workspace.git import run_git
 from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
 from tests.workspace.repositories import git
 
@@ -152,4 +154,75 @@ def test_one_of_a_version_that_is_not_known_is_not_begun_anew(tmp_path: Path) ->
     (tmp_path / "a.py.comments").unlink()
     with pytest.raises(SidecarDamaged):
         comments.contract.add("a.py", 3, "begun anew")
+    assert not (tmp_path / "a.py.comments").exists()
+
+
+def test_a_git_that_hangs_is_not_taken_for_one_that_knows_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comments, names = _begin(tmp_path)
+    (tmp_path / "a.py.comments").unlink()
+
+    def hang(root: str, *arguments: str) -> bytes:
+        return run_git(root, *arguments, timeout=0.0)
+
+    with monkeypatch.context() as slow:
+        slow.setattr(taken_out, "run_git", hang)
+        with pytest.raises(GitTimedOut) as caught:
+            comments.contract.add("a.py", 3, "one more")
+    assert "try again" in caught.value.advice
+    assert not (tmp_path / "a.py.comments").exists()
+    added = comments.contract.add("a.py", 3, "one more")
+    assert _held(tmp_path) == [names[0], added.commentId, names[1]]
+
+
+def test_a_git_whose_index_is_damaged_is_not_taken_for_one_that_knows_nothing(tmp_path: Path) -> None:
+    comments, _ = _begin(tmp_path)
+    (tmp_path / "a.py.comments").unlink()
+    index = tmp_path / ".git/index"
+    index.write_bytes(index.read_bytes().replace(b"DIRC", b"CRID", 1))
+    with pytest.raises(GitFailed):
+        comments.contract.add("a.py", 3, "one more")
+    assert not (tmp_path / "a.py.comments").exists()
+
+
+def test_one_whose_content_git_has_lost_is_not_begun_anew_until_it_is_given_up(tmp_path: Path) -> None:
+    comments, _ = _begin(tmp_path)
+    blob = git(tmp_path, "rev-parse", ":a.py.comments").strip()
+    (tmp_path / "a.py.comments").unlink()
+    (tmp_path / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(FileAccessDenied) as caught:
+        comments.contract.add("a.py", 3, "one more")
+    assert "`git rm --cached -- a.py.comments`" in caught.value.advice
+    git(tmp_path, "rm", "-q", "--cached", "--", "a.py.comments")
+    assert comments.contract.add("a.py", 3, "one more").commentId in _held(tmp_path)
+
+
+def test_a_sparse_checkout_of_which_git_says_nothing_is_not_taken_for_one_that_leaves_nothing_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comments, _ = _begin(tmp_path)
+    git(tmp_path, "sparse-checkout", "set", "--no-cone", "/*", "!a.py.comments")
+
+    def hang(root: str, *arguments: str) -> bytes:
+        return run_git(root, *arguments, timeout=0.0)
+
+    monkeypatch.setattr(outside, "run_git", hang)
+    with pytest.raises(GitTimedOut):
+        comments.contract.add("a.py", 3, "one more")
+    assert "is not known: git ls-files did not end" in comments.overview.outside()
+
+
+def test_a_comment_that_is_written_is_not_told_as_failed_where_git_cannot_be_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is told so writes it again."""
+    comments, _ = _begin(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    added = comments.contract.add("b.py", 3, "one more")
+    assert _held(tmp_path, "b.py") == [added.commentId]
+    assert "Whether git leaves it out is not known: The git program was not found" in added.warning
+    (tmp_path / "a.py.comments").unlink()
+    with pytest.raises(GitMissing):
+        comments.contract.add("a.py", 3, "one more")
     assert not (tmp_path / "a.py.comments").exists()

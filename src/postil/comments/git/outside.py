@@ -9,7 +9,8 @@ import os
 from collections.abc import Callable
 from shlex import quote
 
-from postil.workspace.git import try_git
+from postil.core.failure import Failure
+from postil.workspace.git import run_git
 
 MOST_NAMED = 3
 
@@ -18,7 +19,11 @@ def tell_outside(root: str, git_dir: str, wanted: Callable[[str], bool]) -> str:
     """Returns how many comment files of those that are wanted lie outside, and how to see them; empty if none does."""
     if not _is_sparse(git_dir):
         return ""
-    files = [name.removesuffix(".comments") for name in _list_outside(root) if name.endswith(".comments")]
+    try:
+        outside = _list_outside(root)
+    except Failure as fault:
+        return f"Whether comments lie outside of the sparse checkout is not known: {fault.message}"
+    files = [name.removesuffix(".comments") for name in outside if name.endswith(".comments")]
     files = [name for name in files if wanted(name)]
     if not files:
         return ""
@@ -32,7 +37,10 @@ def tell_outside(root: str, git_dir: str, wanted: Callable[[str], bool]) -> str:
 
 
 def advise_outside(root: str, git_dir: str, path: str) -> str:
-    """Returns what to do about a file or folder that is not here because it lies outside; empty where it does not."""
+    """Returns what to do about a file or folder that is not here because it lies outside; empty where it does not.
+
+    Raises a Failure where git does not say.
+    """
     if not _is_sparse(git_dir):
         return ""
     there = _list_outside(root, path)
@@ -47,7 +55,7 @@ def _is_sparse(git_dir: str) -> bool:
 
 
 def _list_outside(root: str, *paths: str) -> list[str]:
-    rows = try_git(root, "ls-files", "-t", "-z", "--", *paths).out.decode("utf-8", "surrogateescape").split("\0")
+    rows = run_git(root, "ls-files", "-t", "-z", "--", *paths).decode("utf-8", "surrogateescape").split("\0")
     marked = (row[2:] for row in rows if row.startswith("S "))
     return [name for name in marked if not os.path.lexists(os.path.join(root, name))]
 

@@ -175,6 +175,8 @@ def _locate_some(
             data = store.read_bytes(RelativePath(path)) if store else there.get(sidecar)
             if sidecar in large:
                 raise Unreadable("it is too large")
+            if data is None and store is None:  # of a partial clone, or damaged
+                raise Unreadable("git names it, and has not got its content here")
             apart = partial(_locate_apart, reader, path, past, called, present=store is not None)
             located = apart() if _is_large(data, content) else _locate(reader, path, data, content, apart)
             for each in map(comment_now, located):

@@ -11,14 +11,16 @@ import os
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
+from shlex import quote
 from typing import NamedTuple
 
+from postil.comments.failures import FileAccessDenied
 from postil.comments.git.objects import iterate_objects
 from postil.comments.git.submodules import has_own_git
 from postil.comments.source_tree import SourceTree
 from postil.core.failure import Failure
 from postil.workspace.disk import read_regular
-from postil.workspace.failures import GitTimedOut
+from postil.workspace.failures import GitMissing, GitTimedOut
 from postil.workspace.git import TIMEOUT, read_blob, run_git, try_git
 
 SUFFIX = ".comments"
@@ -67,22 +69,38 @@ def read_committed(tree: SourceTree, path: str) -> bytes | None:
 class Staged(NamedTuple):
     """A file as git's index has it; of a merge that is not concluded what both sides have, and had before."""
 
+    whole: bytes | None = None
     ours: bytes | None = None
     theirs: bytes | None = None
     base: bytes | None = None
 
 
 def read_staged(tree: SourceTree, path: str) -> Staged:
-    """Returns the sidecar of a file as git's index has it. That a sparse checkout leaves it out, others say."""
+    """Returns the sidecar of a file as git's index has it. That a sparse checkout leaves it out, others say.
+
+    Raises a Failure where git does not say what it has.
+    """
     if not tree.git:
         return Staged()
     home = find_home(tree, path)
     name = home.inside(path) + SUFFIX
     if not (_can_be_asked(tree, home) if home.folder else _may_be_staged(tree, name)):
         return Staged()
-    state = try_git(home.root, "ls-files", "-t", "-z", "--", name).out[:2]
-    stages = {b"H ": (0,), b"S ": (0,), b"M ": (2, 3, 1)}.get(state, ())
-    return Staged(*(read_blob(home.root, f":{stage}:{name}") for stage in stages))
+    rows = run_git(home.root, "ls-files", "-s", "-z", "--", name).split(b"\0")
+    blobs = {int(words[2]): words[1].decode() for row in rows if len(words := row.partition(b"\t")[0].split()) == 3}
+    return Staged(*(_read_staged(home, name, blobs[stage]) if stage in blobs else None for stage in (0, 2, 3, 1)))
+
+
+def _read_staged(home: Home, name: str, blob: str) -> bytes:
+    content = read_blob(home.root, blob)
+    if content is None:
+        raise FileAccessDenied(
+            home.outside(name),
+            "git holds it, and its content cannot be read",
+            f"`git checkout -- {quote(name)}` brings it back, or says why not; "
+            f"`git rm --cached -- {quote(name)}` gives its comments up",
+        )
+    return content
 
 
 def _may_be_staged(tree: SourceTree, name: str) -> bool:
@@ -139,7 +157,7 @@ def _group(tree: SourceTree, paths: Collection[str]) -> Iterator[tuple[Home, lis
 def _can_be_asked(tree: SourceTree, home: Home) -> bool:
     try:
         return has_own_git(tree.root, home.folder) and try_git(home.root, "rev-parse", "--git-dir").status == 0
-    except GitTimedOut:
+    except (GitTimedOut, GitMissing):
         raise
     except Failure:
         return False
@@ -149,7 +167,7 @@ def find_deleted_here(tree: SourceTree) -> list[str]:
     """Returns the sources whose sidecar git has and the work tree has not, though the source is there."""
     if not tree.git:
         return []
-    names = try_git(tree.root, "ls-files", "--deleted", "-z").out.decode("utf-8", "surrogateescape").split("\0")
+    names = run_git(tree.root, "ls-files", "--deleted", "-z").decode("utf-8", "surrogateescape").split("\0")
     paths = (name.removesuffix(SUFFIX) for name in dict.fromkeys(names) if name.endswith(SUFFIX))
     return [path for path in paths if tree.stat(path)]
 
@@ -190,7 +208,7 @@ def split(paths: Sequence[str]) -> Iterator[Sequence[str]]:
 def _list_states(home: Home, paths: Sequence[str], timeout: float) -> Iterator[tuple[str, str]]:
     """Yields what git's index says of sidecars that it has: `S` is one that a sparse checkout leaves out."""
     names = (path + SUFFIX for path in paths)
-    out = try_git(home.root, "ls-files", "-t", "-z", "--", *names, timeout=timeout).out
+    out = run_git(home.root, "ls-files", "-t", "-z", "--", *names, timeout=timeout)
     for row in out.decode("utf-8", "surrogateescape").split("\0"):
         if row:
             yield row[0], row[2:]

@@ -26,7 +26,7 @@ from postil.comments.storage.store import Store
 from postil.comments.storage.write_log import LogReader, Row, Written, decode_line
 from postil.core import limits
 from postil.core.failure import Failure
-from postil.workspace.failures import GitTimedOut
+from postil.workspace.failures import GitFailed, GitTimedOut
 from postil.workspace.git import TIMEOUT
 from postil.workspace.paths import RelativePath
 
@@ -173,7 +173,7 @@ def count_vanished(store: Store, there: Collection[str], find_held: FindHeld) ->
                 if time.monotonic() > until:
                     more = "more than "
                     break
-        except GitTimedOut:
+        except (GitTimedOut, GitFailed):
             if not has_asked:
                 return "Comment files that were written here are gone"
             more = "more than "

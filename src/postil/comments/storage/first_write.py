@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from postil.comments.failures import CommentFileFull, CommentTooLarge, FileAccessDenied
 from postil.comments.git.outside import advise_outside
-from postil.comments.git.taken_out import SUFFIX, find_commit_time, read_staged
+from postil.comments.git.taken_out import SUFFIX, Staged, find_commit_time, read_staged
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.merge import merge_sidecars
@@ -40,16 +40,17 @@ def refuse_outside(store: Store, path: str) -> None:
 def take_along(store: Store, sidecar: Sidecar) -> bool:
     """Write a new sidecar with the comments that git holds of it. Returns whether there are any; else none is written.
 
-    The caller holds the lock.
+    The caller holds the lock. A git that does not say what it has is no git that has nothing: raises its Failure.
     """
     path = RelativePath(sidecar.path)
+    staged = read_staged(store.tree, path)
     try:
-        content = _read_known(store, path)
+        content = _join(path, staged)
         there = store.parse(path, content) if content else None
     except (CommentTooLarge, CommentFileFull):
         raise
     except (Failure, Unreadable):
-        return False  # nothing is known of it, or it says nothing
+        return False  # it is damaged, and says nothing
     if there is None:
         return False
     store.refuse_unknown(there)
@@ -71,14 +72,13 @@ def take_along(store: Store, sidecar: Sidecar) -> bool:
     return True
 
 
-def _read_known(store: Store, path: RelativePath) -> bytes | None:
+def _join(path: RelativePath, staged: Staged) -> bytes | None:
     """Returns what git's index has of a sidecar; of a merge that nobody concluded what both sides have."""
-    staged = read_staged(store.tree, path)
     for each in staged:
         refuse_giants(path, each)
     if staged.ours and staged.theirs:
         return merge_sidecars(path, staged.base, staged.ours, staged.theirs)
-    return staged.ours or staged.theirs
+    return staged.whole or staged.ours or staged.theirs
 
 
 def _take_out(store: Store, there: Sidecar) -> None:
