@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from postil.comments.operations.transfer import TransferTools
 from postil.comments.operations.views import ViewTools
 from postil.core.failure import Failure, NotFound
 from tests.comments.workspaces import Comments, commit
@@ -255,6 +256,26 @@ def test_resources_say_what_a_sparse_checkout_leaves_out(tmp_path: Path) -> None
     git(root, "sparse-checkout", "disable")
     assert "outside" not in msgspec.to_builtins(found.read_all())
     assert "outside" not in msgspec.to_builtins(found.read_file("far/b.py"))
+
+
+def test_a_file_whose_comments_alone_a_sparse_checkout_leaves_out_does_not_say_that_it_has_none(
+    tmp_path: Path,
+) -> None:
+    root = sparse(tmp_path / "work")
+    comments = Comments(str(root), cache_home=str(tmp_path / "cache"), author="Ann")
+    git(root, "sparse-checkout", "set", "--no-cone", "*.py")
+    assert (root / "far" / "b.py").exists()
+    assert not (root / "far" / "b.py.comments").exists()
+    said = comments.overview.outside()
+    views, transfer = ViewTools(comments.context), TransferTools(comments.context)
+    for answer in (comments.file_comments("far/b.py"), views.view("far/b.py"), transfer.write_inline("far/b.py")):
+        assert answer.outside == said
+        assert said in str(answer.for_model())
+        assert said in str(answer.for_person() or answer.for_model())
+    git(root, "sparse-checkout", "disable")
+    assert [each.text for each in comments.file_comments("far/b.py").comments] == ["far away"]
+    assert said not in comments.file_comments("far/b.py").for_model()
+    assert "outside" not in msgspec.to_builtins(comments.file_comments("far/b.py"))
 
 
 def test_a_path_outside_of_a_sparse_checkout_is_said_to_be_outside(tmp_path: Path) -> None:

@@ -148,6 +148,14 @@ class CommentsContext:
             raise self.tree.not_found(path)
         return path
 
+    def outside_of(self, path: RelativePath) -> str:
+        """Returns what is to be said where a sparse checkout has a file without its comments; mostly nothing."""
+        if self.store.has(path):
+            return ""
+        from postil.comments.git.outside import tell_outside  # only where a file has no comments
+
+        return tell_outside(self.tree.root, self.tree.git_dir, lambda each: each == path, f"{path}.comments")
+
     def explain(self, each: Located) -> CommentNow:
         """Returns a comment with the commit that moved, changed or deleted its code."""
         return self.explain_all([each])[0]

@@ -15,12 +15,15 @@ from postil.workspace.git import run_git
 MOST_NAMED = 3
 
 
-def tell_outside(root: str, git_dir: str, wanted: Callable[[str], bool]) -> str:
-    """Returns how many comment files of those that are wanted lie outside, and how to see them; empty if none does."""
+def tell_outside(root: str, git_dir: str, wanted: Callable[[str], bool], *among: str) -> str:
+    """Returns how many comment files of those that are wanted lie outside, and how to see them; empty if none does.
+
+    With names git is asked of these alone.
+    """
     if not _is_sparse(git_dir):
         return ""
     try:
-        outside = _list_outside(root)
+        outside = _list_outside(root, *among)
     except Failure as fault:
         return f"Whether comments lie outside of the sparse checkout is not known: {fault.message}"
     files = [name.removesuffix(".comments") for name in outside if name.endswith(".comments")]

@@ -233,6 +233,8 @@ class FileComments(Answer, frozen=True):
     comments: tuple[CommentNow, ...]
     commentCount: int
     orphanedCount: int
+    outside: str | UnsetType = UNSET
+    """What is said of comments that a sparse checkout leaves out."""
 
     def metadata(self) -> Mapping[str, Any]:
         counts = {"commentCount": self.commentCount, "orphanedCount": self.orphanedCount}
@@ -247,7 +249,8 @@ class FileComments(Answer, frozen=True):
             f"- Orphaned: {self.orphanedCount}",
         ]
         entries = [_show_entry(number, each) for number, each in enumerate(self.comments, 1)]
-        return "\n".join(lines) + ("\n\n---\n\n" + "\n\n".join(entries) if entries else "")
+        said = "\n".join(lines) + ("\n\n---\n\n" + "\n\n".join(entries) if entries else "")
+        return said + warn_outside(self.outside)
 
 
 def _show_entry(number: int, comment: CommentNow) -> str:

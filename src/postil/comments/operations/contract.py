@@ -364,7 +364,7 @@ class ContractTools:
         orphaned = sum(each.place.state == "orphaned" for each in located)
         listed = [each for each in located if includeOrphaned or each.place.state != "orphaned"]
         shown = tuple(self._context.name_anchor(comment_now(each)) for each in listed)
-        return FileComments(path, shown, len(listed), orphaned)
+        return FileComments(path, shown, len(listed), orphaned, self._context.outside_of(path) or UNSET)
 
     @writes(
         "move_comment",

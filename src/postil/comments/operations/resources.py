@@ -149,7 +149,7 @@ class CommentResources:
         first = _read_number(after, uri)
         page, total = self._context.overview.file_page(path, first, MOST_ON_PAGE, LARGEST_PAGE)
         rest = join_page(uri, str(first + len(page))) if first + len(page) < total else ""
-        outside = self._context.overview.outside(path)
+        outside = self._context.outside_of(path)
         return replace(_make_file_entry(path, page), totalComments=total, outside=outside, next=rest)
 
     @resource(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Meta, UnsetType, to_builtins
+from msgspec import UNSET, Meta, UnsetType, to_builtins
 from msgspec.json import encode
 from msgspec.structs import replace
 
@@ -14,6 +14,7 @@ from postil.anchor.syntax.symbols import Symbol
 from postil.comments.clock import new_id, now
 from postil.comments.failures import SourceNotParsed
 from postil.comments.model import Addition, Place
+from postil.comments.operations.answers import warn_outside
 from postil.comments.operations.contract import ContractTools
 from postil.comments.operations.validation import sign
 from postil.comments.operations.written import Added
@@ -103,6 +104,8 @@ class Inlined(Answer, frozen=True, omit_defaults=True):
     """How many of them stand above what their line is inside of."""
     left: int = 0
     """Open comments that were not, since the place of their code is not sure."""
+    outside: str | UnsetType = UNSET
+    """What is said of comments that a sparse checkout leaves out."""
 
     def for_model(self) -> str:
         said = f"{self.written} comments written into {self.filePath}"
@@ -112,7 +115,7 @@ class Inlined(Answer, frozen=True, omit_defaults=True):
             said += (
                 f"\n{self.left} more are not: nobody knows for sure where their code is now (`postil comments review`)"
             )
-        return said
+        return said + warn_outside(self.outside)
 
 
 class TransferTools:
@@ -286,7 +289,9 @@ class TransferTools:
             above = [(places.above(line), said) for line, said in missing]
             self._rewrite(source, insert_inline(source.path, source.text, above))
         left = sum(each.place.state not in PLACED for each in chosen)
-        return Inlined(source.path, len(missing), sum(places.above(line) < line for line, _ in missing), left)
+        above_theirs = sum(places.above(line) < line for line, _ in missing)
+        outside = self._context.outside_of(source.path) or UNSET
+        return Inlined(source.path, len(missing), above_theirs, left, outside)
 
 
 def _tell_anchor(place: Place) -> str:

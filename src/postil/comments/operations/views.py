@@ -46,16 +46,21 @@ class Viewed(Answer, frozen=True, omit_defaults=True):
     text: str
     near: str = ""
     """Only the code around the comments, where the whole is more than a model reads at once."""
+    outside: str | UnsetType = UNSET
+    """What is said of comments that a sparse checkout leaves out."""
 
     def for_model(self) -> str:
-        if not self.near:
-            return self.text
-        return (
-            f"{self.filePath} is long: this is the code around its comments, and the file has the rest.\n\n{self.near}"
-        )
+        said = self.text
+        if self.near:
+            said = (
+                f"{self.filePath} is long: this is the code around its comments, and the file has the rest.\n\n"
+                f"{self.near}"
+            )
+        return said + warn_outside(self.outside)
 
     def for_person(self) -> str:
-        return _color_diff(self.text) if call.current().colors else self.text
+        said = _color_diff(self.text) if call.current().colors else self.text
+        return said + warn_outside(self.outside)
 
 
 class Since(Answer, frozen=True):
@@ -173,7 +178,7 @@ class ViewTools:
         brief = ""
         if not (diff or near) and found and len(text) > LARGEST:
             brief = render_view(path, code, found, short, whole=False)
-        return Viewed(path, tuple(found), text, brief)
+        return Viewed(path, tuple(found), text, brief, context.outside_of(path) or UNSET)
 
     def _list_likely(self, path: str) -> list[Located]:
         """Returns the comments of other files that a person has to place, and that belong here most likely."""

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.surfaces.page.pages import PATIENCE, ServedPage, browse, wait_until_live
+from tests.workspace.repositories import git
 
 expect.set_options(timeout=PATIENCE)
 
@@ -46,6 +47,22 @@ def test_comments_are_found_by_words_and_filters(browser: Browser, served: Serve
         expect(page.locator("article .said")).to_have_text(["about line 5"])
         page.get_by_text("Its life").click()
         expect(page.locator(".history li").first).to_contain_text("made")
+
+
+def test_comments_that_cannot_be_shown_are_told(browser: Browser, served: ServedPage) -> None:
+    served.call("add_comment", filePath="greet.py", line=1, text="about line 1")
+    (served.folder / "other.py").write_text("one = 1\n")
+    (served.folder / "other.py.comments").write_text("{not json")
+    git(served.folder, "add", ".")
+    git(served.folder, "commit", "-qm", "with comments")
+    git(served.folder, "sparse-checkout", "set", "--no-cone", "/*", "!greet.py.comments")
+    with browse(browser, served, "/comments") as page:
+        warned = page.locator("#comments > .fault-line")
+        expect(warned).to_have_count(2)
+        expect(warned.first).to_contain_text("The comments of other.py cannot be read")
+        expect(warned.last).to_contain_text("The comments of 1 file outside of the sparse checkout are left out")
+        page.goto(served.base + "/comments/file?file=greet.py")
+        expect(page.locator("#file > .fault-line")).to_contain_text("outside of the sparse checkout")
 
 
 def test_a_comment_in_doubt_is_decided_with_one_key(browser: Browser, served: ServedPage) -> None:

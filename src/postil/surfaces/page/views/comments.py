@@ -32,6 +32,7 @@ from postil.surfaces.page.visit import Moved, Shown, Visit
 
 PAGE = 50
 LINES = 1_000
+MOST_DAMAGED = 5
 MOST_ATTEMPTS = 3
 FILTERS = ("tag", "author", "file", "state", "status")
 WORDS = {
@@ -42,12 +43,22 @@ WORDS = {
 """What a filter takes, where that is one of a few words."""
 
 
+class Damaged(Struct, frozen=True):
+    """A file whose comments could not be read."""
+
+    filePath: str
+    problem: str
+
+
 class Found(Struct, frozen=True):
     """What `search_comments` and `comments_list` answer."""
 
     comments: tuple[Comment, ...]
     totalResults: int = 0
     total: int = 0
+    outside: str = ""
+    """What is said of comments that a sparse checkout leaves out."""
+    damaged: tuple[Damaged, ...] = ()
 
 
 class CodeLine(Struct, frozen=True):
@@ -70,6 +81,7 @@ class OfFile(Struct, frozen=True):
     """What `get_file_comments` answers."""
 
     comments: tuple[Comment, ...]
+    outside: str = ""
 
 
 async def search(visit: Visit) -> Shown:
@@ -94,6 +106,7 @@ async def search(visit: Visit) -> Shown:
         show_places("/comments"),
         _search_form(words, filters),
         said,
+        _warn_missing(found.outside, found.damaged),
         [show_comment(visit, one) for one in found.comments],
         tag("p", f"{more} more: narrow it with a filter", class_="quiet") if more > 0 else None,
         _nothing(words, filters) if not found.comments and said is None else None,
@@ -101,6 +114,14 @@ async def search(visit: Visit) -> Shown:
         data_live="comments",
     )
     return Shown("Comments", body, "comments")
+
+
+def _warn_missing(outside: str, damaged: Sequence[Damaged] = ()) -> list[Html]:
+    """Returns what is said of comments that cannot be shown: nothing is left out in silence."""
+    said = [f"The comments of {each.filePath} cannot be read: {each.problem}" for each in damaged[:MOST_DAMAGED]]
+    if len(damaged) > MOST_DAMAGED:
+        said.append(f"{len(damaged) - MOST_DAMAGED} more files cannot be read: postil comments check")
+    return [tag("p", each, class_="fault-line", role="status") for each in (*said, outside) if each]
 
 
 def _search_form(words: str, filters: dict[str, str]) -> Html:
@@ -159,6 +180,7 @@ async def show_file(visit: Visit) -> Shown:
         "section",
         tag("h1", code.file),
         tag("p", f"{_count(code.total, 'line')}, {_count(len(found.comments), 'comment')}", class_="quiet"),
+        _warn_missing(found.outside),
         tag(
             "table",
             show_columns("n", "t"),
