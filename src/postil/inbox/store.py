@@ -41,11 +41,18 @@ class Look(Struct, frozen=True):
     damaged: list[int]
     """Their numbers. They are left as they are."""
     answers: int
+    others: list[Message]
+    """Those of other spaces that were asked for, of the same moment."""
 
 
 def find_last(messages: Iterable[Message]) -> int:
     """Returns the highest sequence number of some messages."""
     return max((message.sequence for message in messages), default=0)
+
+
+def _select(messages: MessageRecords, spaces: Sequence[str]) -> list[Message]:
+    found = (messages.join_replies(one, RECENT) for space in spaces for one in messages.shown(space))
+    return sorted(map(messages.as_of_now, found), key=lambda message: message.id)
 
 
 class MessageStore:
@@ -115,28 +122,22 @@ class MessageStore:
 
     def open_messages(self) -> list[Message]:
         """Returns everything not addressed, declined or dismissed, oldest first."""
-        with self._reading() as messages:
-            found = [messages.join_replies(one, RECENT) for space in OPEN for one in messages.decode_all(space)]
-            return sorted(map(messages.as_of_now, found), key=lambda message: message.id)
+        return self.select(*OPEN)
 
-    def look(self) -> Look:
-        """Returns the open messages and what a list tells beside them, all of one moment."""
+    def look(self, *others: str) -> Look:
+        """Returns the open messages and what a list tells beside them, and those of other spaces, all of one moment."""
         with self._reading() as messages:
             rows = [row for space in OPEN for row in messages.records.range(self._prefix + space)]
             read = [(key, decode(value)) for key, value in rows]
             found = [messages.as_of_now(messages.join_replies(one, RECENT)) for _, one in read if one is not None]
             damaged = sorted(int(key) if key.isdigit() else 0 for key, one in read if one is None)
-            return Look(sorted(found, key=lambda message: message.id), damaged, messages.count_answers())
+            ordered = sorted(found, key=lambda message: message.id)
+            return Look(ordered, damaged, messages.count_answers(), _select(messages, others))
 
-    def drafts(self) -> list[Message]:
-        """Returns what the caller has not sent yet, oldest first."""
+    def select(self, *spaces: str) -> list[Message]:
+        """Returns the messages of these spaces that the caller may know of, all of one moment, oldest first."""
         with self._reading() as messages:
-            return [*messages.shown("draft")]
-
-    def closed_messages(self) -> list[Message]:
-        """Returns what was addressed, declined or dismissed in the last ninety days, oldest first."""
-        with self._reading() as messages:
-            return [messages.join_replies(message, RECENT) for message in messages.shown("closed")]
+            return _select(messages, spaces)
 
     def find_page(
         self, spaces: Sequence[str], keep: Callable[[Message], bool], most: int

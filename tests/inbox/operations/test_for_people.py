@@ -1,12 +1,17 @@
 """What people do with their messages, asked directly."""
 
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from postil.core.ports import Records
 from postil.core.registry import Offer, Registry
 from postil.inbox.failures import AlreadyRead, EmptyComment, NoSuchMessage
 from postil.inbox.operations.for_people import PeopleTools
+from postil.inbox.operations.for_reviews import ReviewTools
+from postil.inbox.operations.resources import MessageResources
 from postil.inbox.part import Inbox
 from postil.storage.memory import MemoryState
 from postil.workspace.repository import find_repository
@@ -52,6 +57,43 @@ def test_closed_messages_are_listed_on_request_in_their_order(people: PeopleTool
     people.withdraw(2)
     assert [one.comment for one in people.list_messages().messages] == ["one", "three"]
     assert [one.state for one in people.list_messages(all=True).messages] == ["queued", "dismissed", "queued"]
+
+
+class _Busy(MemoryState):
+    """A state in which something happens after each read, as long as there is something to do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.then: list[Callable[[], object]] = []
+
+    @contextmanager
+    def reading(self) -> Generator[Records]:
+        with super().reading() as records:
+            yield records
+        if self.then:
+            self.then.pop()()
+
+
+@pytest.mark.parametrize("how", ["list", "export", "rounds", "complete"])
+def test_a_message_that_is_closed_while_all_are_listed_is_listed_once(tmp_path: Path, how: str) -> None:
+    root, state = str(new_repository(tmp_path / "r", a__txt="one\ntwo\n")), _Busy()
+    inbox = Inbox(lambda: state, lambda: find_repository(root), root)
+    people, reviews = PeopleTools(inbox), ReviewTools(inbox)
+    count: dict[str, Callable[[], int]] = {
+        "list": lambda: len(people.list_messages(all=True).messages),
+        "export": lambda: str(reviews.export(all=True).for_model()).count("the only one"),
+        "rounds": lambda: len(reviews.rounds(all=True).rounds),
+        "complete": lambda: len(MessageResources(inbox).complete_id("", {})),
+    }
+    people.send("the only one", "a.txt")
+    for reads in range(5):  # it is closed after the first read, after the second, and so on
+        state.then = [lambda: people.withdraw(1), *[lambda: None] * reads]
+        assert count[how]() == 1
+        state.then = [lambda: people.reopen(1), *[lambda: None] * reads]
+        assert count[how]() == 1
+        state.then = []
+        if inbox.messages.get(1).state == "dismissed":
+            people.reopen(1)
 
 
 def test_edit_withdraw_and_reopen_say_what_they_did(people: PeopleTools) -> None:

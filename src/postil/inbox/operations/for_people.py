@@ -198,12 +198,8 @@ class PeopleTools:
         """List the messages people sent about this repository that are still open, with where their code is now."""
         self._inbox.take_legacy()
         store, person = self._inbox.messages, call.current().person
-        look = store.look()
-        messages = [] if drafts else [*look.messages]
-        if drafts or person:
-            messages += store.drafts()
-        if all:
-            messages += store.closed_messages()
+        look = store.look(*(["draft"] if drafts or person else []), *(["closed"] if all else []))
+        messages = [*([] if drafts else look.messages), *look.others]
         messages = sorted((one for one in messages if one.id > after), key=lambda message: message.id)
         if look.damaged:
             numbers = ", ".join(f"#{number}" for number in look.damaged)

@@ -12,6 +12,7 @@ from postil.core.failure import Failure
 from postil.core.operation import reads, writes
 from postil.inbox.answers import Changed, Listed, Printed, Rounds, Shown, Submitted, describe_answers
 from postil.inbox.failures import FitsNoMore
+from postil.inbox.message_records import OPEN
 from postil.inbox.model import LONGEST_COMMENT, Message, Number, Reply, check_comment
 from postil.inbox.part import Inbox, name_speaker, timestamp
 from postil.inbox.review_requests.request import Verdict
@@ -54,8 +55,8 @@ class ReviewTools:
         from postil.inbox.drafting.markdown import format_markdown
 
         store = self._inbox.messages
-        messages = [*store.drafts(), *store.open_messages(), *(store.closed_messages() if all else [])]
-        text = format_markdown([self._inbox.show(one) for one in sorted(messages, key=lambda one: one.id)])
+        messages = store.select("draft", *OPEN, *(["closed"] if all else []))
+        text = format_markdown([self._inbox.show(one) for one in messages])
         if not clipboard:
             return Printed(text)
         from postil.inbox.drafting.clipboard import copy_text
@@ -93,12 +94,9 @@ class ReviewTools:
         if id:
             messages = [one for one in (store.get(id),) if one.state != "draft"]
         else:
-            messages = store.open_messages() + (store.closed_messages() if all else [])
+            messages = store.select(*OPEN, *(["closed"] if all else []))
         repository = self._inbox.repository_or_folder()
-        shown = [
-            (self._inbox.show(one), self._describe_change(repository, one))
-            for one in sorted(messages, key=lambda one: one.id)
-        ]
+        shown = [(self._inbox.show(one), self._describe_change(repository, one)) for one in messages]
         return Rounds(tuple(shown))
 
     def _describe_change(self, repository: Repository, message: Message) -> str:
@@ -152,7 +150,7 @@ class ReviewTools:
 
     def _list(self, file: str) -> str:
         store = self._inbox.messages
-        messages = [self._inbox.show(one) for one in (*store.drafts(), *store.open_messages())]
+        messages = [self._inbox.show(one) for one in store.select("draft", *OPEN)]
         inside = [one for one in messages if not file or one.file == file or one.file.startswith(f"{file}/")]
         return Listed(tuple(inside)).for_model()  # without hunks: a number shows one whole
 

@@ -123,8 +123,8 @@ class MessageResources:
     @completer("id")
     def complete_id(self, typed: str, given: Mapping[str, object]) -> dict[str, str]:
         """Returns the messages whose number begins so, open ones first, and what they say."""
-        messages = self._inbox.messages
-        found = [*messages.open_messages(), *messages.drafts(), *messages.closed_messages()]
+        look = self._inbox.messages.look("draft", "closed")
+        found = [*look.messages, *look.others]
         begins = [each for each in found if str(each.id).startswith(typed)]
         return {str(each.id): each.comment for each in begins[:MOST_OFFERED]}
 
