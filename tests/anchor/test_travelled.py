@@ -198,3 +198,34 @@ def test_a_bracket_goes_along_only_with_what_it_closes() -> None:
     assert judge.judge(row, block) == "review"
     assert judge.judge(row, block, renamed=True) == "review"
     assert judge.judge(row, block + 1) == "moved"
+
+
+PARTS = [
+    f"def {verb}_{thing}(shelf):\n    found = shelf.{verb}('{thing}')\n    note_that_{verb}ed(found, '{thing}')\n"
+    f"    return {thing}s_of(found, {verb}=True)\n"
+    for verb, thing in (("pick", "apple"), ("wash", "pear"), ("sell", "plum"), ("weigh", "cherry"))
+]
+
+
+def judge_parts(now: str, other: str) -> dict[str, str]:
+    """Returns what is said of each row, by its text, where the other file has the same one."""
+    old = Page(Source("\n\n".join(PARTS), "a.py"))
+    found = Travelled(old, Page(Source(now, "a.py")), Page(Source(other, "b.py")), lambda _: False)
+    rows = {row.strip(): number for number, row in enumerate(old.source.text.split("\n")) if row.strip()}
+    return {row: found.judge(number, row_of(other, row)) for row, number in rows.items() if row in other}
+
+
+def test_functions_that_came_in_another_order_travelled() -> None:
+    judged = judge_parts("", "import os\n\n\n" + "\n\n".join(reversed(PARTS)))
+    assert len(judged) == 16
+    assert set(judged.values()) == {"moved"}
+
+
+def test_functions_that_were_copied_in_another_order_and_edited_where_they_were_did_not_travel() -> None:
+    edited = "\n\n".join(PARTS).replace("found", "taken").replace("=True", "=False")
+    assert "moved" not in judge_parts(edited, "\n\n".join(reversed(PARTS))).values()
+
+
+def test_rows_that_came_upside_down_prove_nothing() -> None:
+    other = "\n".join(reversed("\n".join(PARTS).split("\n")))
+    assert "moved" not in judge_parts("", other).values()

@@ -88,11 +88,13 @@ class Travelled:
         return range(max(0, row - _AROUND), min(len(self.old), row + _AROUND + 1))
 
     def _weigh(self, near: int, row: int, at: int) -> float:
-        key, place = self.old.keys[near], self._aligned.forward[near]
+        key, place = self.old.keys[near], self._came[near]
         if place < 0 and near == row and self.other.keys[at] == key:
             place = at
         if place < 0 or abs((place - at) - (near - row)) > _APART or len(_WORDS.sub("", key)) < _SHORTEST:
             return 0.0
+        if (place - at) * (near - row) < 0:
+            return 0.0  # it stands on the other side of the place
         if self._held(key) or (self._stayed is not None and self._stayed.forward[near] >= 0):
             return 0.0
         if _ANYWHERE.match(key) or _KEPT.fullmatch(key):
@@ -129,7 +131,7 @@ class Travelled:
         opener = find_opener(self.old, row) if self.old.keys[row] and is_bare(self.old.keys[row]) else -1
         if opener < 0:
             return False
-        there, place = find_opener(self.other, at), self._aligned.forward[opener]
+        there, place = find_opener(self.other, at), self._came[opener]
         if there < 0 or place >= 0:
             return there != place
         return Indel.normalized_similarity(self.old.keys[opener], self.other.keys[there]) < _ALIKE
@@ -156,7 +158,7 @@ class Travelled:
         came = [
             row
             for row in rows
-            if self._aligned.forward[row] >= 0 and self._tells(key := self.old.keys[row]) and not self._held(key)
+            if self._came[row] >= 0 and self._tells(key := self.old.keys[row]) and not self._held(key)
         ]
         both = sum(self._stayed is not None and self._stayed.forward[row] >= 0 for row in came)
         return both, len(came) - both
@@ -171,7 +173,7 @@ class Travelled:
         They are the only ones of their kind in both files, or between the same rows. A decorator has no words.
         """
         key = self.old.keys[row]
-        if self._aligned.forward[row] != at or key != self.other.keys[at] or key.startswith("@"):
+        if self._came[row] != at or key != self.other.keys[at] or key.startswith("@"):
             return False
         alone = len(_WORDS.sub("", key)) >= _SHORTEST and self._times[key] == 1 == len(self.other.places[key])
         if not alone and not all(self._is_beside(row, at, step) for step in (-1, 1)):
@@ -179,12 +181,12 @@ class Travelled:
         if self._has_symbol(row, at):
             return True
         declared, now = self.old.documented(row), self.other.documented(at)
-        return declared >= 0 and self._aligned.forward[declared] == now >= 0 and self._has_symbol(declared, now)
+        return declared >= 0 and self._came[declared] == now >= 0 and self._has_symbol(declared, now)
 
     def _is_beside(self, row: int, at: int, step: int) -> bool:
         """Returns whether the row above (step -1) or below, blank ones left out, is beside the place as well."""
         near, there = _step(self.old, row, step), _step(self.other, at, step)
-        return 0 <= near < len(self.old) and self._aligned.forward[near] == there
+        return 0 <= near < len(self.old) and self._came[near] == there
 
     def _has_symbol(self, row: int, at: int) -> bool:
         """Returns whether the function or class around the row is the one around the place, and has moved."""
@@ -204,8 +206,20 @@ class Travelled:
         return name not in here
 
     @cached_property
-    def _aligned(self) -> Alignment:
-        return align(self.old, self.other)
+    def _came(self) -> list[int]:
+        """Where each old row is in the other file; -1 where it is not.
+
+        Functions may come in another order than they stood in: a row that is the only one of its kind in both files is
+        the same one, wherever it is.
+        """
+        aligned = align(self.old, self.other)
+        came = [*aligned.forward]
+        for row, key in enumerate(self.old.keys):
+            if came[row] < 0 and self._tells(key) and self._times[key] == 1:
+                only = self.other.places.get(key, ())
+                if len(only) == 1 and aligned.backward[only[0]] < 0:
+                    came[row] = only[0]
+        return came
 
     @cached_property
     def _stayed(self) -> Alignment | None:

@@ -176,3 +176,30 @@ def test_of_files_that_got_as_many_lines_those_of_its_own_folder_are_looked_at_f
     commit(tmp_path, "one header a folder")
     found = find_other_files(comments.tree, lost, comments.overview.reader.versions)["net/mem.h"]
     assert found[0].path == "net/all.h"
+
+
+def test_the_code_of_a_file_that_was_split_into_many_is_found_in_each_of_them(tmp_path: Path) -> None:
+    """Those that got most lines of all were looked at, and not the ones that got the few around one comment."""
+    parts = {
+        f"part{number}.py": "".join(
+            f"def {letter}_{number}_{each}(shelf):\n    found = shelf.{letter}{each}('{number} times')\n"
+            f"    note_that_{letter}{each}(found, {number})\n    return count_{letter}{each}(found, by={number})\n\n\n"
+            for letter in "abcdefghij"
+            for each in range(1 + (number < 6) * 3)
+        )
+        for number in range(12)
+    }
+    comments = workspace(tmp_path, **{"whole.py": "".join(parts.values())})
+    whole = (tmp_path / "whole.py").read_text()
+    wanted: dict[str, tuple[str, int]] = {}
+    for path, text in parts.items():
+        for letter in "bei":
+            row = next(each for each in text.split("\n") if f"note_that_{letter}0" in each)
+            wanted[comments.add("whole.py", line_of(whole, row), "here", "NOTE").commentId] = path, line_of(text, row)
+    commit(tmp_path, "commented")
+    (tmp_path / "whole.py").unlink()
+    for path, text in parts.items():
+        write(tmp_path, path, text)
+    commit(tmp_path, "split")
+    found = {each.id: (each.movedTo, each.line) for each in comments.listed().comments if each.state == "moved"}
+    assert found == wanted

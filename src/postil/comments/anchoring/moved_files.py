@@ -32,6 +32,8 @@ from postil.workspace.git import git_lines, try_git
 from postil.workspace.paths import RelativePath
 
 MOST_FILES = 5
+MOST_PARTS = 16
+"""Files that a file may have been split into: those that got most lines around some lost code."""
 MOST_COMMITS = 1000
 MOST_WALKED = 20_000
 """Files of a folder without git that are looked at."""
@@ -61,10 +63,13 @@ def find_other_files(
     `known` are the changed files, read once for all who ask; none of them is larger than what the caller compares.
     """
     wanted: dict[str, set[str]] = {}
+    pieces: dict[str, set[frozenset[str]]] = {}
     blobs: dict[str, set[str]] = {}
     placed: dict[str, list[str]] = {}
     for each in orphans:
-        wanted.setdefault(each.filePath, set()).update(_list_lines(each))
+        lines = _list_lines(each)
+        wanted.setdefault(each.filePath, set()).update(lines)
+        pieces.setdefault(each.filePath, set()).add(lines)
         if each.marker and each.marker.anchor and each.marker.anchor.blob:
             blobs.setdefault(each.filePath, set()).add(each.marker.anchor.blob)
             placed.setdefault(each.filePath, []).append(each.marker.lastVerified)
@@ -83,7 +88,9 @@ def find_other_files(
     unknown |= by_time.older
     then = {origin: then.get(origin, "HEAD") for origin in wanted}
     known.read_changed(then.values())
-    likely = {origin: _list_likely(known, origin, then[origin], wanted[origin], whole.get(origin)) for origin in wanted}
+    likely = {
+        origin: _list_likely(known, origin, then[origin], some, whole.get(origin)) for origin, some in pieces.items()
+    }
     became = {
         origin: list_respelled(tree, origin) or known.equal(then[origin], gone.get(origin, ()))
         for origin in wanted
@@ -118,7 +125,7 @@ def find_other_files(
                 and new[path] >= max(FEWEST, WHOLE * len(whole[origin]))
                 and held.is_from(then[origin], path, origin),
             )
-            for path in best[:MOST_FILES]
+            for path in _select_parts(best, pieces[origin], came)
         ]
     for origin, paths in became.items():
         # One that was another before and has the whole text now was overwritten; one that is merely spelled so was not.
@@ -147,15 +154,45 @@ def _follow(known: LineHolders, lost: Sequence[str]) -> dict[str, str]:
 
 
 def _list_likely(
-    known: LineHolders, origin: str, commit: str, wanted: Iterable[str], whole: Iterable[str] | None
+    known: LineHolders, origin: str, commit: str, pieces: Collection[frozenset[str]], whole: Iterable[str] | None
 ) -> list[str]:
-    """Returns the files that got most of the lines around what is lost, or most lines of a file that is gone."""
+    """Returns the files that got most of the lines around what is lost, or most lines of a file that is gone.
+
+    So are those that got most of what is around one piece of it: the others are for other pieces.
+    """
+
+    @cache
+    def find(line: str) -> list[str]:
+        return [path for path in known.find(commit, line) if path != origin]
+
     near, most = (
-        Counter(path for line in lines for path in known.find(commit, line) if path != origin)
-        for lines in (wanted, whole or ())
+        Counter(path for line in lines for path in find(line))
+        for lines in (frozenset[str]().union(*pieces), whole or ())
     )
-    found = dict.fromkeys((*_order(near, origin)[:MOST_FILES], *_order(most, origin)[:MOST_FILES]))
+    ordered = _order(near, origin)
+    place = {path: number for number, path in enumerate(ordered)}
+    parts = Counter[str]()
+    for piece in pieces:
+        got = Counter(path for line in piece for path in find(line))
+        parts.update(sorted(got, key=lambda path: (-got[path], place[path]))[:2])
+    split = sorted(parts, key=lambda path: (-parts[path], place[path]))[:MOST_PARTS]
+    found = dict.fromkeys((*ordered[:MOST_FILES], *_order(most, origin)[:MOST_FILES], *split))
     return list(found | dict.fromkeys(_list_named(_order(most, origin), origin)[:MOST_FILES]))
+
+
+def _select_parts(
+    ordered: Sequence[str], pieces: Iterable[frozenset[str]], came: Mapping[str, Collection[str]]
+) -> list[str]:
+    """Returns those of some files that got most lines, and those that got most around one piece, in their order."""
+    wanted = dict.fromkeys(ordered[:MOST_FILES])
+    parts = Counter[str]()
+    for piece in pieces:
+        got = {path: len(piece.intersection(came[path])) for path in ordered}
+        best = max(ordered, key=got.__getitem__, default="")
+        if best and got[best]:
+            parts[best] += 1
+    wanted |= dict.fromkeys(path for path, _ in parts.most_common(MOST_PARTS))
+    return [path for path in ordered if path in wanted][:MOST_PARTS]
 
 
 def _order(got: Mapping[str, int], origin: str) -> list[str]:
@@ -274,9 +311,9 @@ class _Held:
         return list(self._former.get((commit, path), ())) == [origin]
 
 
-def _list_lines(orphan: Located) -> Iterable[str]:
+def _list_lines(orphan: Located) -> frozenset[str]:
     if orphan.marker is None:
-        return ()
+        return frozenset()
     print_ = fingerprint_of(orphan.marker, {})
     return telling_lines("\n".join((print_.text, *print_.before, *print_.after)))
 
