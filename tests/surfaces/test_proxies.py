@@ -28,6 +28,7 @@ from tests.wire.http_client import request
 TEXT = (ROOT / "docs" / "deploy.md").read_text("utf-8")
 Start: TypeAlias = Callable[[str, Path, dict[str, int]], AbstractContextManager[Proxy]]
 CALLS = 60
+AT_ONCE = 4
 
 
 def blocks(language: str) -> list[str]:
@@ -92,6 +93,7 @@ def gitlab() -> Generator[tuple[Emulator, str]]:
 
 
 @pytest.mark.parametrize("start", [nginx, caddy])
+@pytest.mark.timeout(300)
 def test_one_machine_behind_a_proxy_as_the_page_says(
     start: Start, gitlab: tuple[Emulator, str], tmp_path: Path
 ) -> None:
@@ -198,7 +200,7 @@ def test_a_killed_replica_costs_no_error_to_a_client_that_repeats_once(start: St
                 done.release()
             return statuses
 
-        with ThreadPoolExecutor(4) as pool:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
             pending = [pool.submit(call, number) for number in range(CALLS)]
             for _ in range(CALLS // 3):
                 assert done.acquire(timeout=60)
@@ -209,7 +211,7 @@ def test_a_killed_replica_costs_no_error_to_a_client_that_repeats_once(start: St
         replies = re.findall(r"reply \d{4}", shown.stdout)
         assert len(replies) == len(set(replies))  # none twice
         assert {f"reply {number:04d}" for number in range(CALLS)} - set(replies) <= undecided  # none lost
-        assert len(undecided) <= 1 + CALLS // 50
+        assert len(undecided) <= AT_ONCE  # no more than were under way when it died
 
 
 @contextmanager
