@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from postil.comments.operations.maintenance import Checked
+from postil.comments.sidecar.document import Sidecar
 from postil.comments.storage.erased import Erased
 from postil.core.failure import Failure
+from postil.workspace.paths import RelativePath
 from tests.comments.workspaces import Comments, commit, plain_workspace, sidecar, tell_person, workspace, write
 from tests.workspace.repositories import git
 
@@ -232,6 +236,31 @@ def test_what_was_repaired_is_said_to_be_for_the_next_commit(tmp_path: Path) -> 
     assert "git add" not in comments.maintenance.check_files().for_model()
     said = comments.maintenance.check_files(fix=True).for_model()
     assert "To keep it, commit it: `git add -- a.py.comments 'odd name.py.comments'`" in said
+
+
+def test_a_check_reads_each_file_once_unless_the_cache_shows_another_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comments = workspace(tmp_path, **{"a.py": "one = 1\n", "b.py": "two = 2\n"})
+    for name in ("a.py", "b.py"):
+        comments.add(name, 1, "why?", "QUESTION")
+    comments.listed()
+    store, read = comments.context.store, list[str]()
+    really = store.read
+
+    def note(path: RelativePath) -> Sidecar:
+        read.append(path)
+        return really(path)
+
+    monkeypatch.setattr(store, "read", note)
+    assert comments.maintenance.check_files().faults == ()
+    assert sorted(read) == ["a.py", "b.py"]
+    db = comments.overview.index.select("PRAGMA database_list")[0][2]
+    with closing(sqlite3.connect(db)) as cache:
+        cache.execute("DELETE FROM note WHERE path = 'b.py'")
+        cache.commit()
+    told = comments.maintenance.check_files().faults
+    assert [each.problem for each in told] == ["the cache shows 0 comments of b.py, which holds 1"]
 
 
 def test_without_git_nothing_is_said_of_a_commit(tmp_path: Path) -> None:

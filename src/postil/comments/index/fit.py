@@ -7,7 +7,7 @@ once, before the cache keeps it. Ours have at most 10,000 characters and stay as
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -39,6 +39,11 @@ def fit_text(text: str) -> str:
 
 
 _LEFT_OUT = re.compile(r"\n\[postil: ([\d,]+) more characters are in the comment file\]\Z")
+
+
+def digest_shown(comments: Iterable[Comment]) -> int:
+    """Returns a number that tells comments of one file, as the cache shows them, from others in this process."""
+    return hash(tuple(sorted((comment.id, fit_text(comment.text)) for comment in comments)))
 
 
 def count_left_out(text: str) -> int:

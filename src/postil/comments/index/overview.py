@@ -22,7 +22,7 @@ from postil.comments.anchoring.swapped_files import Content, find_swapped
 from postil.comments.git.outside import tell_outside
 from postil.comments.index.cache import IN_FILE, SHOWN, Index, Seen, find_held, find_holders_of
 from postil.comments.index.change_gate import FolderWatch, may_name
-from postil.comments.index.fit import fit_text
+from postil.comments.index.fit import digest_shown, fit_text
 from postil.comments.index.joined import find_doubled, join_notes, list_homes
 from postil.comments.index.notes import Note, TooLarge, make_note
 from postil.comments.index.refresh_worker import CAUTION, list_large, read_apart, read_many
@@ -251,8 +251,11 @@ class Overview:
         except TooLarge:
             return None
 
-    def find_lies(self) -> list[str]:
-        """Returns how the cache differs from the files, of a sample of them; nothing when it is right."""
+    def find_lies(self, read: Mapping[str, int] | None = None) -> list[str]:
+        """Returns how the cache differs from the files, of a sample of them; nothing when it is right.
+
+        `read` says what files held that were read just now (`digest_shown`): they are read again where that differs.
+        """
         try:
             self.refresh()
             damage = self.index.damage()
@@ -263,11 +266,14 @@ class Overview:
         paths = list(self.store.paths())
         found: list[str] = []
         for path in paths[:: max(1, len(paths) // SAMPLE)]:
+            rows = self.index.rows("path = ?", (path,))
+            if read and read.get(path) == digest_shown(each.comment for each in rows):
+                continue
             try:
                 held = sorted((comment.id, fit_text(comment.text)) for comment in self.store.read(path).comments)
             except Failure:
                 continue  # damaged itself, which is told elsewhere
-            shown = sorted((each.comment.id, each.comment.text) for each in self.index.rows("path = ?", (path,)))
+            shown = sorted((each.comment.id, each.comment.text) for each in rows)
             if shown != held and not find_doubled(self.index, [path]):
                 found.append(f"the cache shows {len(shown)} comments of {path}, which holds {len(held)}")
         return found

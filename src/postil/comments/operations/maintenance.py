@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -12,8 +12,10 @@ from msgspec import Meta
 
 from postil.anchor.syntax.languages import is_installed, language_of
 from postil.comments.git.taken_out import find_deleted_here
+from postil.comments.index.fit import digest_shown
 from postil.comments.operations.restore import Restored, restore_all, restore_one, show_name, show_said
 from postil.comments.sidecar.dialects import Unreadable
+from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.merge import merge_sidecars
 from postil.comments.storage.erased import (
     Erased,
@@ -154,7 +156,12 @@ class MaintenanceTools:
         store = self._context.store
         if self._context.tree.bare:
             raise self._context.tree.without_files()
-        faults = [*find_faults(store, fix=fix), *self._find_lies(fix=fix)]
+        read: dict[str, int] = {}
+
+        def note(sidecar: Sidecar) -> None:
+            read[sidecar.path] = digest_shown(sidecar.comments)
+
+        faults = [*find_faults(store, fix=fix, note=note), *self._find_lies(read, fix=fix)]
         erased = self._list_erased()
         told = {each.filePath for each in erased}
         faults += [Fault(path, _tell_deleted(path)) for path in find_deleted_here(store.tree) if path not in told]
@@ -189,9 +196,9 @@ class MaintenanceTools:
         """Bring back a deleted comment, or those that another program took out of their files"""
         return restore_all(self._context) if all else restore_one(self._context, commentId)
 
-    def _find_lies(self, *, fix: bool) -> list[Fault]:
+    def _find_lies(self, read: Mapping[str, int], *, fix: bool) -> list[Fault]:
         overview = self._context.overview
-        found = overview.find_lies()
+        found = overview.find_lies(read)
         if found and fix:
             overview.make_anew()
         return [Fault("(cache)", problem, "the cache was made anew" if fix else "") for problem in found]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -49,8 +49,11 @@ class Fault(Struct, frozen=True, omit_defaults=True):
         return self.filePath if self.filePath.startswith("(") else f"{self.filePath}{SUFFIX}"
 
 
-def find_faults(store: Store, *, fix: bool) -> Iterator[Fault]:
-    """Yields every sidecar that is damaged, not what the extension takes, or holds a comment that another one holds."""
+def find_faults(store: Store, *, fix: bool, note: Callable[[Sidecar], None] = lambda sidecar: None) -> Iterator[Fault]:
+    """Yields every sidecar that is damaged, not what the extension takes, or holds a comment that another one holds.
+
+    `note` is told of each that can be read.
+    """
     for path in store.paths(regular=False):
         yield Fault(path, "it is a link or a pipe and no file: it is not read")
     seen: dict[str, RelativePath] = {}
@@ -67,6 +70,7 @@ def find_faults(store: Store, *, fix: bool) -> Iterator[Fault]:
         except Failure as fault:
             yield Fault(path, fault.message)
             continue
+        note(sidecar)
         if not sidecar.writable:
             yield Fault(path, f"its version {sidecar.version!r} is not known here: it is read and never written")
         elif not sidecar.complete:
