@@ -90,6 +90,52 @@ def test_without_its_source_an_export_is_not_taken_for_other_code_on_the_same_li
     assert found[gone][2] == "orphaned"
 
 
+TWO = """def get_version(v):
+    if not v:
+        return
+    print("1.0")
+
+
+def load_plugins(self):
+    if self._loaded:
+        return
+    self.go()
+"""
+
+
+@pytest.mark.parametrize("source", [True, False])
+@pytest.mark.parametrize("format_", ["json", "jsonl", "csv"])
+@pytest.mark.parametrize("left", ["".join(TWO.splitlines(True)[:4]), "#\n" * 6 + "".join(TWO.splitlines(True)[:4])])
+def test_the_same_line_in_another_function_is_not_the_code_of_an_imported_comment(
+    tmp_path: Path, format_: str, source: bool, left: str
+) -> None:
+    comments = workspace(tmp_path / "here", **{"cli.py": TWO})
+    comments.add("cli.py", 9, "plugins load once only")
+    out = str(tmp_path / f"out.{format_}")
+    comments.export(format_, output=out, options=ExportOptions(includeSourceContext=source))
+    other = workspace(tmp_path / "there", **{"cli.py": left})
+    other.transfer.import_files((out,))
+    (found,) = other.listed().comments
+    assert (found.state, found.movedTo, found.candidates) == ("orphaned", "", ())
+    same = workspace(tmp_path / "same", **{"cli.py": "#\n" + TWO.replace("self.go()", "self.run()")})
+    same.transfer.import_files((out,))
+    (found,) = same.listed().comments
+    assert (found.state, found.line) == ("exact", 10)
+
+
+def test_an_export_without_the_code_of_its_function_is_judged_by_its_words(tmp_path: Path) -> None:
+    comments = workspace(tmp_path / "here", **{"cli.py": TWO})
+    comments.add("cli.py", 9, "plugins load once only")
+    out = tmp_path / "out.json"
+    comments.export("json", output=str(out))
+    (codes,) = [part for part in out.read_text().split('"') if part.count(".") == 3]
+    out.write_text(out.read_text().replace(codes, codes.rpartition(".")[0]))
+    for name, text, state in (("there", "".join(TWO.splitlines(True)[:4]), "orphaned"), ("same", "#\n" + TWO, "exact")):
+        other = workspace(tmp_path / name, **{"cli.py": text})
+        other.transfer.import_files((str(out),))
+        assert [each.state for each in other.listed().comments] == [state]
+
+
 def test_comments_of_files_that_are_not_here_are_named(comments: Comments, tmp_path: Path) -> None:
     fill(comments)
     out = str(tmp_path / "out.jsonl")

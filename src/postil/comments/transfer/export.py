@@ -104,9 +104,10 @@ def write_export(
     found = overview.index.stream(*_select(overview, where)) if where else overview.index.stream()
     context = _Context(tree, options)
     marks = context.mark if format_ in IMPORTED else _mark_nothing
+    make = _with_source if options.includeSourceContext else _without_source
     rows = (
         (
-            comment_now(each) if options.includeSourceContext else _without_source(each, marks(each)),
+            make(each, marks(each)),
             context.around(each),
         )
         for each in _make_whole(_report_progress(found, overview), overview)
@@ -152,6 +153,10 @@ def _end_when_large(rows: Rows, out: BinaryIO, largest: int, format_: str) -> Ro
 def _without_source(each: Located, marks: str) -> CommentNow:
     """Returns a comment without any of the code that it is about."""
     return replace(comment_now(each), oldText="", oldAround=(), newText="", candidates=(), lineCodes=marks)
+
+
+def _with_source(each: Located, marks: str) -> CommentNow:
+    return replace(comment_now(each), lineCodes=marks)
 
 
 def _mark_nothing(each: Located) -> str:
@@ -205,7 +210,7 @@ class _Context:
         place = each.place
         if place.state in ("orphaned", "review"):
             return ""
-        return mark_lines(self._read(place.path), place.line, place.endLine)
+        return mark_lines(self._read(place.path), place.line, place.endLine, place.symbolPath)
 
     def _read(self, path: str) -> Sequence[str]:
         if path != self._path:

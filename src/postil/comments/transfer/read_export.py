@@ -6,7 +6,8 @@ found again where it is now. Not here: files and sidecars.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -14,16 +15,17 @@ from msgspec.structs import asdict, replace
 
 from postil.anchor.fingerprint import line_hash
 from postil.anchor.syntax.languages import language_of
-from postil.anchor.syntax.symbols import innermost, symbols
+from postil.anchor.syntax.symbols import Symbol, innermost, owners, symbols
 from postil.comments.anchoring.locate import NOT_KEPT
 from postil.comments.anchoring.marker import make_marker
+from postil.comments.lines import split_lines
 from postil.comments.model import AiMeta, Anchor, LineNumber, NewComment, NewMarker, Reply, Revision, Status
 from postil.comments.sidecar.demanded import make_plain_marker
 from postil.comments.sidecar.dialects import trim_line
 from postil.comments.sidecar.document import LineTexts
 from postil.comments.sidecar.format import detect_tag
 from postil.comments.source_tree import Source
-from postil.comments.transfer.code_marks import find_marked
+from postil.comments.transfer.code_marks import Places, find_marked, mark_lines, mark_symbol, name_marked
 from postil.core import limits
 from postil.core.failure import InvalidArguments
 
@@ -53,7 +55,9 @@ class _About(Struct, frozen=True, kw_only=True):
     code: str = ""
     """The code it stood on, where the document has it under one name."""
     lineCodes: str = ""
-    """What tells that code where the document does not hold it."""
+    """What tells that code, and what stood around it."""
+    anchor: str = ""
+    """The function or class it was in, in words."""
 
 
 class Record(_About, frozen=True, kw_only=True):
@@ -177,25 +181,52 @@ def make_comment(record: Record, name: str, now: str) -> NewComment:
 
 
 def make_record_marker(record: Record, source: Source, name: str, now: str) -> NewMarker:
-    """Returns the marker of an imported comment: on its line if its code is there, else by the code it remembers."""
+    """Returns the marker of an imported comment: on its code if that is surely here, else by the code it remembers.
+
+    Code that is here, and not surely this one, is none: a marker that remembered it would find it again, surely.
+    """
     line, end = max(record.line, 1), record.endLine
     remembered = record.remembered.split("\n")
     first = trim_line(remembered[0])
-    lines = source.lines
+    marks = "" if record.is_lost else record.lineCodes
+    marks = marks or (mark_lines(remembered, 1, len(remembered)) if first else "")
+    if marks:
+        places = _find_places(record, marks, source, line)
+        line, end = places.line, end + places.line - line if end else 0
+        if not line and (places.count or not first):
+            remembered, first = [], NOT_KEPT
+    elif record.is_lost:
+        line, first = 0, NOT_KEPT
     wrote = (NOT_KEPT,) if record.stale else ()  # what it was written about is not said, only that it was other code
-    if not first and record.lineCodes and not record.is_lost:
-        found, is_sure = find_marked(record.lineCodes, source.text, line)
-        if is_sure:
-            line, end = found, end + found - line if end else 0
-        else:  # by what that line says now, or by nothing
-            remembered = list(lines[found - 1 : found + 1]) if found else [NOT_KEPT]
-            first = trim_line(remembered[0]) or NOT_KEPT
-    if record.is_lost:
-        first = first or NOT_KEPT
-    elif line <= len(lines) and first in ("", trim_line(lines[line - 1])):
-        end = end if line < end <= len(lines) else 0
+    if 0 < line <= len(source.lines):
+        end = end if line < end <= len(source.lines) else 0
         symbol = innermost(symbols(source.text, language_of(source.path)), line)
         return make_marker(source, symbol, line, end, name=name, now=now, wrote=wrote)
     texts = LineTexts(line_hash(first), first, nextLineText=trim_line(remembered[1]) if len(remembered) > 1 else "")
-    plain = make_plain_marker(name, line, texts, now, record.endLine)
+    plain = make_plain_marker(name, max(record.line, 1), texts, now, record.endLine)
     return replace(plain, anchor=Anchor(wrote=wrote)) if wrote else plain
+
+
+def _find_places(record: Record, marks: str, source: Source, line: int) -> Places:
+    """Returns where the code of a comment is in a source, by its codes and by what it was in."""
+    name = name_marked(marks)
+    if name is not None:
+        return find_marked(marks, source.text, line, name, _name_lines(source.text, source.path, _mark))
+    if not record.anchor:
+        return find_marked(marks, source.text, line)
+    words = "" if record.anchor.startswith("line ") else record.anchor
+    return find_marked(marks, source.text, line, words, _name_lines(source.text, source.path, _describe))
+
+
+def _mark(symbol: Symbol | None) -> str:
+    return mark_symbol(symbol.path if symbol else ())
+
+
+def _describe(symbol: Symbol | None) -> str:
+    return symbol.short if symbol else ""
+
+
+@lru_cache(maxsize=2)
+def _name_lines(text: str, path: str, tell: Callable[[Symbol | None], str]) -> tuple[str, ...]:
+    """Returns what each line is in: many comments of one file are looked for, one after the other."""
+    return tuple(map(tell, owners(symbols(text, language_of(path)), len(split_lines(text)))[1:]))
