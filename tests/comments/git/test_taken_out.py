@@ -12,7 +12,7 @@ import pytest
 from postil.comments.git import taken_out
 from postil.comments.storage import erased
 from postil.workspace.paths import RelativePath
-from tests.comments.workspaces import Comments, commit, plain_workspace, sidecar, workspace, write
+from tests.comments.workspaces import Comments, commit, plain_workspace, sidecar, tell_person, workspace, write
 from tests.workspace.repositories import git, new_repository
 
 CODE = "".join(f"value_{number} = {number}\n" for number in range(9))
@@ -79,17 +79,45 @@ def test_a_deleted_sidecar_comes_back_as_committed_with_what_was_written_since(t
     assert not {dropped, moved} & said.keys()
 
 
-def test_a_deleted_sidecar_of_others_is_told_with_how_git_brings_it_back(tmp_path: Path) -> None:
-    comments, _ = _begin(tmp_path)
+def test_a_deleted_sidecar_of_others_is_told_and_comes_back(tmp_path: Path) -> None:
+    comments, made = _begin(tmp_path)
     commit(tmp_path, "theirs")
     for each in Path(comments.tree.folder).glob("comments-*.log"):
         each.unlink()
+    whole = sidecar(tmp_path, "a.py")
     (tmp_path / "a.py.comments").unlink()
     checked = comments.maintenance.check_files()
     assert checked.exit_status == 7
-    assert checked.for_model() == (
-        "a.py.comments: it is gone, and git has it: `git restore -- a.py.comments` brings back what was committed"
+    assert tell_person(checked) == (
+        f"a.py.comments: it is gone with 2 comments, and git has it; `postil comments restore {made[0]}` brings it back"
     )
+    said = "no comments. 2 are gone with a comment file that another program deleted (comments_check)"
+    assert comments.contract.glance() == said
+    assert comments.maintenance.doctor_erased().seen == "another program took out 2: a.py.comments with 2 comments"
+    back = comments.maintenance.restore(all=True)
+    assert back.for_model() == "✅ a.py.comments is here again, with 2 comments"
+    assert sidecar(tmp_path, "a.py") == whole
+    assert comments.maintenance.check_files().exit_status == 0
+    (tmp_path / "a.py.comments").unlink()
+    assert comments.relocating.undo(made[1]) == back
+    git(tmp_path, "rm", "-q", "--cached", "a.py.comments")
+    (tmp_path / "a.py.comments").unlink()
+    assert comments.maintenance.restore(all=True).files == ()
+
+
+def test_a_deleted_sidecar_is_told_with_all_its_comments_though_one_was_not_committed(tmp_path: Path) -> None:
+    comments, made = _begin(tmp_path)
+    commit(tmp_path, "theirs")
+    for each in Path(comments.tree.folder).glob("comments-*.log"):
+        each.unlink()
+    made.append(comments.add("a.py", 7, "not committed", "NOTE").commentId)
+    (tmp_path / "a.py.comments").unlink()
+    assert "it is gone with 3 comments, and git has it" in comments.maintenance.check_files().for_model()
+    assert "3 are gone with a comment file" in comments.contract.glance()
+    assert "took out 3: " in comments.maintenance.doctor_erased().seen
+    back = comments.maintenance.restore(all=True)
+    assert back.for_model().startswith("✅ a.py.comments is here again, with 3 comments\n✅ ")
+    assert {each.id for each in comments.listed().comments} == {*made}
 
 
 def _switch(root: Path) -> None:

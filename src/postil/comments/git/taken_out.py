@@ -163,11 +163,15 @@ def _can_be_asked(tree: SourceTree, home: Home) -> bool:
         return False
 
 
-def find_deleted_here(tree: SourceTree) -> list[str]:
-    """Returns the sources whose sidecar git has and the work tree has not, though the source is there."""
-    if not tree.git:
+def find_deleted_here(tree: SourceTree, timeout: float = TIMEOUT) -> list[str]:
+    """Returns the sources whose sidecar git has and the work tree has not, though the source is there.
+
+    Raises GitTimedOut.
+    """
+    if not tree.git or not _may_be_staged(tree, SUFFIX):
         return []
-    names = run_git(tree.root, "ls-files", "--deleted", "-z").decode("utf-8", "surrogateescape").split("\0")
+    out = run_git(tree.root, "ls-files", "--deleted", "-z", timeout=timeout)
+    names = out.decode("utf-8", "surrogateescape").split("\0")
     paths = (name.removesuffix(SUFFIX) for name in dict.fromkeys(names) if name.endswith(SUFFIX))
     return [path for path in paths if tree.stat(path)]
 

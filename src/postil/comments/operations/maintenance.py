@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from postil.anchor.syntax.languages import is_installed, language_of
-from postil.comments.git.taken_out import find_deleted_here
 from postil.comments.index.fit import digest_shown
-from postil.comments.operations.restore import Restored, restore_all, restore_one, show_name, show_said
+from postil.comments.operations.restore import Restored, WholeFile, restore_all, restore_one, show_name, show_said
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.merge import merge_sidecars
@@ -73,27 +72,37 @@ class Checked(Answer, frozen=True):
     files: int
     erased: tuple[Erased, ...] = ()
     """Comments written here that another program took out."""
+    gone: tuple[WholeFile, ...] = ()
+    """Comment files that git has and another program deleted, with how many comments."""
     to_commit: tuple[str, ...] = ()
     """The files that were changed, where git has to be told."""
 
     @property
     def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
         """7 while something is still wrong."""
-        return 7 if self.erased or any(not fault.fixed for fault in self.faults) else 0
+        return 7 if self.erased or self.gone or any(not fault.fixed for fault in self.faults) else 0
 
     def for_model(self) -> str:
-        if not self.faults and not self.erased:
-            return f"{self.files} comment files, nothing wrong"
+        if not self.faults and not self.erased and not self.gone:
+            return f"{self.files} comment file{'s' * (self.files != 1)}, nothing wrong"
         lines = [
             f"{fault.shown}: {fault.problem}" + (f" — {fault.fixed}" if fault.fixed else "") for fault in self.faults
         ]
+        whole = {each.filePath for each in self.gone}
+        lines += [
+            f"{each.filePath}{SUFFIX}: it is gone with {each.counted}, and git has it; "
+            f"{_restore(each.first)} brings it back"
+            for each in self.gone[:MOST_NAMED]
+        ]
+        single = [each for each in self.erased if each.filePath not in whole]
         lines += [
             f"{each.filePath}{SUFFIX}: {show_name(each)} was taken out by another program ({show_said(each)}); "
             f"{_restore(each.id)} brings it back"
-            for each in self.erased[:MOST_NAMED]
+            for each in single[:MOST_NAMED]
         ]
-        if len(self.erased) > MOST_NAMED:
-            lines.append(f"… and {len(self.erased) - MOST_NAMED} more; {_restore('')} brings all back")
+        more = max(0, len(single) - MOST_NAMED) + max(0, len(self.gone) - MOST_NAMED)
+        if more:
+            lines.append(f"… and {more} more; {_restore('')} brings all back")
         if self.to_commit:
             named = " ".join(map(quote, self.to_commit)) if len(self.to_commit) <= MOST_NAMED else "'*.comments'"
             lines.append(f"To keep it, commit it: `git add -- {named}`")
@@ -108,10 +117,6 @@ def _restore(name: str) -> str:
     if call.current().person:
         return f"`postil comments restore {quote(name) if name else '--all'}`"
     return f"comments_restore with commentId {name}" if name else "comments_restore with all"
-
-
-def _tell_deleted(path: str) -> str:
-    return f"it is gone, and git has it: `git restore -- {quote(path + SUFFIX)}` brings back what was committed"
 
 
 class GitSetUp(Answer, frozen=True):
@@ -162,11 +167,9 @@ class MaintenanceTools:
             read[sidecar.path] = digest_shown(sidecar.comments)
 
         faults = [*find_faults(store, fix=fix, note=note), *self._find_lies(read, fix=fix)]
-        erased = self._list_erased()
-        told = {each.filePath for each in erased}
-        faults += [Fault(path, _tell_deleted(path)) for path in find_deleted_here(store.tree) if path not in told]
+        erased, gone = self._list_erased()
         changed = self._list_changed(faults) if self._context.tree.git else ()
-        return Checked(tuple(faults), sum(1 for _ in store.paths()), tuple(erased), changed)
+        return Checked(tuple(faults), sum(1 for _ in store.paths()), tuple(erased), gone, changed)
 
     def _list_changed(self, faults: Sequence[Fault]) -> tuple[str, ...]:
         """Returns the files that repairs changed, and of those that they were joined from the ones that git has."""
@@ -175,11 +178,17 @@ class MaintenanceTools:
         root = self._context.tree.root
         return (*changed, *(name for name in others if name not in changed and _is_changed(root, name)))
 
-    def _list_erased(self) -> list[Erased]:
+    def _list_erased(self) -> tuple[list[Erased], tuple[WholeFile, ...]]:
+        """Returns what another program took out of files, and the files that it deleted whole and git has."""
         store = self._context.store
         with read_gone(store, self._context.overview.held) as gone:
             found = [describe(each) for kept in gone.find_erased().values() if (each := gone.load(kept))]
-        return found + [describe_reply(name, each) for name, each in find_erased_replies(store).items()]
+            whole = gone.find_deleted_files()
+        for each in found:
+            if each.filePath in whole and each.id not in whole[each.filePath]:
+                whole[each.filePath].append(each.id)
+        files = tuple(WholeFile(path, len(names), names[0]) for path, names in whole.items() if names)
+        return found + [describe_reply(name, each) for name, each in find_erased_replies(store).items()], files
 
     @writes(
         "comments_restore",
@@ -214,11 +223,15 @@ class MaintenanceTools:
     @check("erased comments")
     def doctor_erased(self) -> Finding:
         """Whether another program took out comments that were written here."""
-        found = [] if self._context.tree.bare else self._list_erased()
-        if not found:
-            return Finding("ok", "no comment that was written here was taken out by another program")
-        named = "; ".join(f"{each.id} in {each.filePath}{SUFFIX}" for each in found[:5])
-        return Finding("warning", f"another program took out {len(found)}: {named}", "See `postil comments check`")
+        found, whole = ([], ()) if self._context.tree.bare else self._list_erased()
+        if not found and not whole:
+            return Finding("ok", "no comment was taken out by another program")
+        deleted = {each.filePath for each in whole}
+        named = [f"{each.filePath}{SUFFIX} with {each.counted}" for each in whole]
+        single = [f"{each.id} in {each.filePath}{SUFFIX}" for each in found if each.filePath not in deleted]
+        count = len(single) + sum(each.comments for each in whole)
+        said = f"another program took out {count}: {'; '.join([*named, *single][:5])}"
+        return Finding("warning", said, "See `postil comments check`")
 
     @check("comment files")
     def doctor_files(self) -> Finding:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from postil.comments.failures import CommentNotFound
 from postil.comments.sidecar.short_ids import is_named, is_short
@@ -29,14 +31,30 @@ if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
 
 MOST_NAMED = 3
+MOST_SHOWN = 20
 
 
-class Restored(Answer, frozen=True):
+class WholeFile(Struct, frozen=True):
+    """A comment file that another program deleted, and how many comments are in it."""
+
+    filePath: str
+    comments: int
+    first: str = ""
+    """The id of one of them: whoever restores it restores the file."""
+
+    @property
+    def counted(self) -> str:
+        return "1 comment" if self.comments == 1 else f"{self.comments} comments"
+
+
+class Restored(Answer, frozen=True, omit_defaults=True):
     """Comments that were written again."""
 
     comments: tuple[Erased, ...]
     failed: tuple[str, ...] = ()
     """The files into which nothing could be written, and why."""
+    files: tuple[WholeFile, ...] = ()
+    """The comment files that git has and that came back whole; comments in them that no log knows are told so alone."""
 
     @property
     def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
@@ -47,13 +65,15 @@ class Restored(Answer, frozen=True):
         return "\n".join([self._tell(), *(f"⚠️ {said}" for said in self.failed)])
 
     def _tell(self) -> str:
-        if not self.comments and self.failed:
-            return "Nothing was brought back"
-        if not self.comments:
-            return "Nothing was taken out by another program."
-        rows = [
+        if not self.comments and not self.files:
+            return "Nothing was brought back" if self.failed else "Nothing was taken out by another program."
+        rows = [f"✅ {each.filePath}{SUFFIX} is here again, with {each.counted}" for each in self.files]
+        named = [
             f"✅ {show_name(each)} is in {each.filePath}{SUFFIX} again ({show_said(each)})" for each in self.comments
         ]
+        rows += named[:MOST_SHOWN]
+        if len(named) > MOST_SHOWN:
+            rows.append(f"… and {len(named) - MOST_SHOWN} more")
         whole = [each for each in self.comments if not each.replyTo]
         if len(whole) > MOST_NAMED:
             how = "`postil comments delete ID`" if call.current().person else "delete_comment with commentId, filePath"
@@ -94,9 +114,11 @@ def restore_all(context: CommentsContext) -> Restored:
     told: list[Erased] = []
     failed: list[str] = []
     with read_gone(context.store, context.overview.held) as gone:
-        for path, some in _group(gone.find_erased()).items():
+        whole = gone.find_deleted_files()
+        erased = _group(gone.find_erased())
+        for path in dict.fromkeys((*erased, *whole)):
             try:
-                told += _put_back(context, gone, some)
+                told += _put_back(context, gone, RelativePath(path), erased.get(path, ()))
             except Failure as fault:
                 failed.append(f"{path}{SUFFIX}: {fault.message}. {fault.advice}")
     for name, reply in find_erased_replies(context.store).items():
@@ -105,7 +127,14 @@ def restore_all(context: CommentsContext) -> Restored:
             told.append(describe_reply(name, reply))
         except Failure as fault:
             failed.append(f"{reply.path}{SUFFIX}: {fault.message}. {fault.advice}")
-    return Restored((*told,), tuple(dict.fromkeys(failed)))
+    return Restored((*told,), tuple(dict.fromkeys(failed)), _count_back(context, whole))
+
+
+def _count_back(context: CommentsContext, paths: Iterable[str]) -> tuple[WholeFile, ...]:
+    """Returns those of some files that have a sidecar again."""
+    store = context.store
+    back = [path for path in map(RelativePath, paths) if store.has(path)]
+    return tuple(WholeFile(path, len(store.read(path).comments)) for path in back)
 
 
 def _group(found: Mapping[str, Kept]) -> dict[str, list[Kept]]:
@@ -115,11 +144,11 @@ def _group(found: Mapping[str, Kept]) -> dict[str, list[Kept]]:
     return by_path
 
 
-def _put_back(context: CommentsContext, gone: Gone, some: Sequence[Kept]) -> Iterator[Erased]:
+def _put_back(context: CommentsContext, gone: Gone, path: RelativePath, some: Sequence[Kept]) -> Iterator[Erased]:
     """Write comments of one file again. Yields what is told of them."""
     written = [each for kept in some if (each := gone.load(kept))]
-    if written:
-        yield from map(describe, put_back(context.store, written, gone.list_taken_out(written[0].path)))
+    if written or not some:
+        yield from map(describe, put_back(context.store, path, written, gone.list_taken_out(path)))
 
 
 def restore_one(context: CommentsContext, name: str) -> Restored:
@@ -135,7 +164,7 @@ def restore_one(context: CommentsContext, name: str) -> Restored:
         if name in replies:
             put_back_reply(context.store, name, replies[name])
             return Restored((describe_reply(name, replies[name]),))
-        erased = gone.find_erased()
+        erased, whole = gone.find_erased(), gone.find_deleted_files()
         known = {**deleted, **erased}
         named = [each for each in known if each == name or (is_short(name) and is_named(each, name))]
         if len(named) > 1:
@@ -146,15 +175,25 @@ def restore_one(context: CommentsContext, name: str) -> Restored:
             )
         if named:
             one = known[named[0]]
-            is_whole = not context.store.has(RelativePath(one.path))
+            path = RelativePath(one.path)
+            is_whole = not context.store.has(path)
             some = [each for each in erased.values() if each.id == one.id or (is_whole and each.path == one.path)]
-            told = tuple(_put_back(context, gone, some if one.id in erased else [one, *some]))
+            told = tuple(_put_back(context, gone, path, some if one.id in erased else [one, *some]))
             if told:
-                return Restored(told)
+                return Restored(told, files=_count_back(context, [path] if path in whole else []))
+        for path in [path for path, names in whole.items() if _is_among(name, names)][:1]:
+            told = tuple(
+                _put_back(context, gone, RelativePath(path), [each for each in erased.values() if each.path == path])
+            )
+            return Restored(told, files=_count_back(context, [path]))
     name = context.find(name).comment.id if is_short(name) else name
     if context.overview.held([name]):
         raise InvalidArguments(f"{name} is not gone", advice="See it with `postil comments show`", path="commentId")
     raise CommentNotFound("", name)
+
+
+def _is_among(name: str, ids: Collection[str]) -> bool:
+    return name in ids or (is_short(name) and sum(is_named(each, name) for each in ids) == 1)
 
 
 def _make_nameless(gone: Gone, deleted: Mapping[str, Kept]) -> InvalidArguments:

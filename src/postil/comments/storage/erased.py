@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from postil.comments.git.taken_out import find_taken_by_git, find_vanished, read_committed, split
+from postil.comments.git.taken_out import find_deleted_here, find_taken_by_git, find_vanished, read_committed, split
 from postil.comments.model import Comment
 from postil.comments.sidecar.dialects import AnyComment, find_id
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.noted import LostReply, Noted, list_replies
+from postil.comments.storage.put_back import read_deleted
 from postil.comments.storage.store import Store
 from postil.comments.storage.write_log import LogReader, Row, Written, decode_line
 from postil.core import limits
@@ -133,6 +134,17 @@ class Gone:
         for part in split(list(by_path)):
             yield _find_erased(self._store, {path: by_path[path] for path in part}, timeout)
 
+    def find_deleted_files(self, timeout: float = TIMEOUT) -> dict[str, list[str]]:
+        """Returns the files whose sidecar git has and another program deleted, with the comments that would come back.
+
+        Raises GitTimedOut.
+        """
+        found = {
+            path: read_deleted(self._store, RelativePath(path), self.list_taken_out(path))
+            for path in find_deleted_here(self._store.tree, timeout)
+        }
+        return {path: [each.id for each in sidecar.comments] for path, sidecar in found.items() if sidecar}
+
     def load(self, kept: Kept) -> Written | None:
         """Returns a comment as it was written last; None where what the log holds is none."""
         found = self._log.read(kept.places[0])
@@ -164,12 +176,17 @@ def read_gone(store: Store, find_held: FindHeld) -> Generator[Gone]:
 def count_vanished(store: Store, there: Collection[str], find_held: FindHeld) -> str:
     """Returns how many comments are gone with their sidecars, which are not `there`; empty if none, quickly."""
     until = time.monotonic() + QUICKLY
-    found, has_asked, more = 0, False, ""
+    found: set[str] = set()
+    whole: dict[str, list[str]] = {}
+    has_asked, more = False, ""
     with store.log.open() as log:
-        gone = _list_gone(store, log, there)
+        paths = _list_gone(store, log, there)
+        gone = Gone(store, log, find_held, paths)
+        with suppress(GitTimedOut):
+            whole = gone.find_deleted_files(QUICKLY)
         try:
-            for some in Gone(store, log, find_held, gone).iterate_erased(QUICKLY) if gone else ():
-                found, has_asked = found + len(some), True
+            for some in gone.iterate_erased(QUICKLY) if paths else ():
+                found, has_asked = found | some, True
                 if time.monotonic() > until:
                     more = "more than "
                     break
@@ -177,9 +194,17 @@ def count_vanished(store: Store, there: Collection[str], find_held: FindHeld) ->
             if not has_asked:
                 return "Comment files that were written here are gone"
             more = "more than "
-    if found == 1 and not more:
-        return "1 that was written here is gone"
-    return f"{more}{found} that were written here are gone" if found else ""
+    count = len(found.union(*whole.values()))
+    if not count:
+        return ""
+    if count > len(found):
+        files = "a comment file" if len(whole) == 1 else f"{len(whole)} comment files"
+        return f"{more}{count} {'is' if count == 1 else 'are'} gone with {files} that another program deleted"
+    return (
+        "1 that was written here is gone"
+        if count == 1 and not more
+        else f"{more}{count} that were written here are gone"
+    )
 
 
 def _list_gone(store: Store, log: LogReader, there: Collection[str]) -> set[str]:

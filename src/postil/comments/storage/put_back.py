@@ -12,14 +12,15 @@ from typing import cast
 from msgspec.structs import replace
 
 from postil.comments.failures import CommentNotFound
-from postil.comments.git.taken_out import find_commit_time, find_vanished, read_committed
-from postil.comments.sidecar.dialects import AnyMarker, find_id
+from postil.comments.git.taken_out import find_commit_time, find_vanished, read_committed, read_staged
+from postil.comments.sidecar.dialects import AnyMarker, Unreadable, find_id
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.sidecar.merge import WHERE, add_replies
 from postil.comments.sidecar.noted import LostReply, list_replies
 from postil.comments.storage.store import Store, sidecar_path
 from postil.comments.storage.write_log import Written
+from postil.core.failure import Failure
 from postil.workspace.files import atomic_write
 from postil.workspace.paths import RelativePath
 
@@ -38,33 +39,55 @@ def put_back_reply(store: Store, name: str, each: LostReply) -> None:
     store.change(RelativePath(each.path), add)
 
 
-def put_back(store: Store, some: Collection[Written], taken_out: Mapping[str, str] | None = None) -> list[Written]:
+def put_back(
+    store: Store, path: RelativePath, some: Collection[Written], taken_out: Mapping[str, str]
+) -> list[Written]:
     """Write erased comments of one file into it again. Returns them as they are in it.
 
     Of a sidecar that comes back as it was committed, comments that were `taken_out` after that (by when) stay out.
     """
-    path = RelativePath(next(iter(some)).path)
     is_back = _write_committed(store, path)
-    left = {**(taken_out or {})} if is_back else {}
-    for each in some:
-        left.pop(each.id, None)
-    committed = find_commit_time(store.tree, path) if left else ""
+    again = {each.id for each in some}
+    left = {name: at for name, at in taken_out.items() if name not in again} if is_back else {}
 
     def add(sidecar: Sidecar) -> list[Written]:
-        for name, at in left.items():
-            if sidecar.comment(name) and at > max(committed, _find_moment(sidecar.raw_comment(name))):
-                sidecar.remove(name)
+        _leave_out(store, sidecar, left)
         return [_put(sidecar, each, is_back) for each in some]
 
     return store.change(path, add)
+
+
+def read_deleted(store: Store, path: RelativePath, taken_out: Mapping[str, str]) -> Sidecar | None:
+    """Returns what would come back of a sidecar that git has and another program deleted; None if it cannot be read."""
+    try:
+        content = _read_known(store, path)
+        sidecar = store.parse(path, content) if content else None
+    except (Failure, Unreadable):
+        return None
+    if sidecar is not None:
+        _leave_out(store, sidecar, taken_out)
+    return sidecar
+
+
+def _leave_out(store: Store, sidecar: Sidecar, taken_out: Mapping[str, str]) -> None:
+    """Take out what was taken out after the last commit."""
+    committed = find_commit_time(store.tree, sidecar.path) if taken_out else ""
+    for name, at in taken_out.items():
+        if sidecar.comment(name) and at > max(committed, _find_moment(sidecar.raw_comment(name))):
+            sidecar.remove(name)
+
+
+def _read_known(store: Store, path: RelativePath) -> bytes | None:
+    """Returns a sidecar as the last commit has it, or, where that has none, the index."""
+    return read_committed(store.tree, path) or read_staged(store.tree, path).ours
 
 
 def _write_committed(store: Store, path: RelativePath) -> bool:
     """Write a sidecar that another program deleted as the last commit has it. Returns whether it was so."""
     if store.has(path) or not store.tree.git or path not in find_vanished(store.tree, [path]):
         return False
-    content = read_committed(store.tree, path)
-    if content is None:
+    content = _read_known(store, path)
+    if not content:
         return False
     with store.locked():
         if store.has(path):
