@@ -129,3 +129,19 @@ def test_two_that_a_short_name_fits_are_told(tmp_path: Path) -> None:
     with pytest.raises(InvalidArguments, match="8 comments that are gone"):
         comments.maintenance.restore("777777")
     assert comments.listed().total == 0
+
+
+def test_what_check_tells_an_assistant_to_call_brings_comments_and_replies_back(tmp_path: Path) -> None:
+    """It named a tool that assistants have only where the settings say so."""
+    comments = workspace(tmp_path, **{"a.py": CODE})
+    first = comments.add("a.py", 5, "first", "NOTE").commentId
+    in_memory = sidecar(tmp_path, "a.py")
+    second = comments.add("a.py", 6, "second", "NOTE").commentId
+    reply = comments.reply(first, "an answer").replyId
+    write(tmp_path, "a.py.comments", in_memory)
+    told = comments.maintenance.check_files().for_model()
+    assert "comments_restore" not in told
+    for name in (second, reply):
+        assert f"comments_undo with commentId {name} brings it back" in told
+        assert isinstance(comments.relocating.undo(name), Restored)
+    assert comments.maintenance.check_files().exit_status == 0

@@ -30,7 +30,7 @@ def test_what_a_stale_editor_erased_is_told_and_comes_back(tmp_path: Path) -> No
     (erased,) = checked.erased
     assert (erased.id, erased.filePath, erased.text) == (identity, "a.py", "written meanwhile")
     assert checked.exit_status == 7
-    assert f"comments_restore with commentId {identity}" in checked.for_model()
+    assert f"comments_undo with commentId {identity}" in checked.for_model()
     assert comments.maintenance.doctor_erased().status == "warning"
     assert identity in comments.maintenance.restore(identity).for_model()
     assert json.loads(sidecar(tmp_path, "a.py")) == whole

@@ -116,7 +116,7 @@ def _is_changed(root: str, name: str) -> bool:
 def _restore(name: str) -> str:
     if call.current().person:
         return f"`postil comments restore {quote(name) if name else '--all'}`"
-    return f"comments_restore with commentId {name}" if name else "comments_restore with all"
+    return f"comments_undo with commentId {name}" if name else "comments_undo with the commentId of each"
 
 
 class GitSetUp(Answer, frozen=True):

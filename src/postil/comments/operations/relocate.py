@@ -188,6 +188,8 @@ class RelocateTools:
         self, commentId: Id, madeAt: Annotated[str, Meta(description="Only one made then")] = ""
     ) -> Moved | Restored | TakenBack:
         """Undo a comment's last change, or its deletion"""
+        if commentId.startswith("r_"):  # a reply, as `comments_check` names one that another program took out
+            return restore_one(self._context, commentId)
         try:
             each = self._context.find_unchanged(commentId)
         except CommentNotFound:
