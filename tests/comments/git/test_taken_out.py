@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from postil.comments.failures import CommentNotFound
 from postil.comments.git import taken_out
 from postil.comments.storage import erased
 from postil.workspace.paths import RelativePath
@@ -263,3 +264,37 @@ def test_a_glance_says_one_of_one(tmp_path: Path) -> None:
     comments.add("a.py", 2, "alone", "NOTE")
     (tmp_path / "a.py.comments").unlink()
     assert comments.contract.glance() == "no comments. 1 that was written here is gone (comments_check)"
+
+
+def test_what_a_checkout_discarded_is_never_told_and_comes_back_by_its_name(tmp_path: Path) -> None:
+    """It was told when the next comment was written, not any more after a commit, and again after one more."""
+    comments, _ = _begin(tmp_path)
+    commit(tmp_path, "with comments")
+    two = comments.add("a.py", 7, "not committed", "NOTE").commentId
+    reply = comments.reply(comments.listed().comments[0].id, "nor this").replyId
+    git(tmp_path, "checkout", "-q", "--", "a.py.comments")
+    assert _erased(comments) == []
+    again = Comments(str(tmp_path))
+    again.add("a.py", 8, "one more", "NOTE")
+    assert _erased(again) == []
+    commit(tmp_path, "one more")
+    assert _erased(again) == []
+    comments.add("a.py", 9, "and another", "NOTE")
+    assert _erased(comments) == []
+    assert comments.maintenance.restore(two).comments[0].id == two
+    assert reply not in sidecar(tmp_path, "a.py").decode()
+
+
+def test_an_erased_comment_that_is_deleted_is_told_no_more_and_comes_back(tmp_path: Path) -> None:
+    comments, made = _begin(tmp_path)
+    in_memory = sidecar(tmp_path, "a.py")
+    new = comments.add("a.py", 7, "erased", "NOTE").commentId
+    write(tmp_path, "a.py.comments", in_memory)
+    told = tell_person(comments.maintenance.check_files())
+    assert told.endswith(f"`postil comments restore {new}` brings it back, `postil comments delete {new}` forgets it")
+    assert comments.contract.delete(new[-6:]).undo == f"postil comments restore {new}"
+    assert comments.maintenance.check_files().exit_status == 0
+    assert comments.maintenance.restore(new).comments[0].id == new
+    with pytest.raises(CommentNotFound):
+        comments.contract.delete("c_1234567890123456789")
+    assert {each.id for each in comments.listed().comments} == {*made, new}

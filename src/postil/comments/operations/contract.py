@@ -70,7 +70,6 @@ if TYPE_CHECKING:
     from postil.comments.sidecar.json_edit import JsonObject
     from postil.comments.source_tree import Source
 
-QUICKLY_READ = 500
 EXPORTS = ("json", "markdown", "jsonl", "parquet", "csv", "html")
 T = TypeVar("T")
 WITH_MACROS = ("c", "cpp")
@@ -283,6 +282,7 @@ class ContractTools:
         """Delete a comment and its associated ghost marker"""
         from shlex import quote  # only here
 
+        from postil.comments.operations.restore import forget
         from postil.comments.storage.erased import delete
 
         def change(sidecar: Sidecar) -> Deleted:
@@ -290,7 +290,11 @@ class ContractTools:
             delete(sidecar, found)
             return Deleted(found.id, sidecar.path)
 
-        deleted = self._in_its_file(filePath, commentId, lambda path: self._store.change(path, change))
+        try:
+            deleted = self._in_its_file(filePath, commentId, lambda path: self._store.change(path, change))
+        except CommentNotFound:
+            if (deleted := forget(self._context, commentId)) is None:
+                raise
         is_noted, undo = not self._store.log.has_missed(deleted.commentId), "postil comments restore"
         return replace(deleted, undo=f"{undo} {quote(deleted.commentId)}") if is_noted else deleted
 
@@ -478,23 +482,6 @@ class ContractTools:
     @glance
     def glance(self) -> str:
         """The comments in one line, for `postil status`."""
-        from postil.comments.operations.restore import tell_vanished
+        from postil.comments.operations.glance import tell_glance
 
-        if self._tree.bare:
-            return "no comments"
-        paths, overview = {*self._store.paths()}, self._context.overview
-        if not paths:
-            return overview.outside() or f"no comments{tell_vanished(self._context, paths)}"
-        if len(paths) > len(overview.index.paths()) + QUICKLY_READ:
-            return f"{len(paths)} files have comments"  # never read before: too much for a glance
-        overview.refresh()
-        count = overview.index.counts()
-        lost = [
-            f"{count[state]} {says}"
-            for state, says in (("orphaned", "without their code"), ("review", "to decide where they belong"))
-            if count[state]
-        ]
-        how = "postil comments orphans" if call.current().person else "comments_orphans"
-        said = ", ".join([f"{count['open']} open", *lost]) + (f" ({how})" if lost else "")
-        said += tell_vanished(self._context, paths)
-        return f"{said}. {left_out}" if (left_out := overview.outside()) else said
+        return tell_glance(self._context)

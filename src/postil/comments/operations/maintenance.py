@@ -97,7 +97,7 @@ class Checked(Answer, frozen=True):
         single = [each for each in self.erased if each.filePath not in whole]
         lines += [
             f"{each.filePath}{SUFFIX}: {show_name(each)} was taken out by another program ({show_said(each)}); "
-            f"{_restore(each.id)} brings it back"
+            f"{_restore(each.id)} brings it back{_forget(each)}"
             for each in single[:MOST_NAMED]
         ]
         more = max(0, len(single) - MOST_NAMED) + max(0, len(self.gone) - MOST_NAMED)
@@ -111,6 +111,13 @@ class Checked(Answer, frozen=True):
 
 def _is_changed(root: str, name: str) -> bool:
     return bool(try_git(root, "diff", "--name-only", "HEAD", "--", name).out.strip())
+
+
+def _forget(each: Erased) -> str:
+    if each.replyTo:
+        return ""
+    how = f"`postil comments delete {quote(each.id)}`" if call.current().person else "delete_comment"
+    return f", {how} forgets it"
 
 
 def _restore(name: str) -> str:

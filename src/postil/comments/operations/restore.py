@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from postil.comments.clock import now
 from postil.comments.failures import CommentNotFound
+from postil.comments.operations.written import Deleted
+from postil.comments.sidecar.noted import Noted
 from postil.comments.sidecar.short_ids import is_named, is_short
 from postil.comments.storage.erased import (
     Erased,
@@ -165,7 +168,7 @@ def restore_one(context: CommentsContext, name: str) -> Restored:
             put_back_reply(context.store, name, replies[name])
             return Restored((describe_reply(name, replies[name]),))
         erased, whole = gone.find_erased(), gone.find_deleted_files()
-        known = {**deleted, **erased}
+        known = {**gone.find_missing(), **deleted, **erased}
         named = [each for each in known if each == name or (is_short(name) and is_named(each, name))]
         if len(named) > 1:
             raise InvalidArguments(
@@ -178,7 +181,7 @@ def restore_one(context: CommentsContext, name: str) -> Restored:
             path = RelativePath(one.path)
             is_whole = not context.store.has(path)
             some = [each for each in erased.values() if each.id == one.id or (is_whole and each.path == one.path)]
-            told = tuple(_put_back(context, gone, path, some if one.id in erased else [one, *some]))
+            told = tuple(_put_back(context, gone, path, some if one in some else [one, *some]))
             if told:
                 return Restored(told, files=_count_back(context, [path] if path in whole else []))
         for path in [path for path, names in whole.items() if _is_among(name, names)][:1]:
@@ -190,6 +193,18 @@ def restore_one(context: CommentsContext, name: str) -> Restored:
     if context.overview.held([name]):
         raise InvalidArguments(f"{name} is not gone", advice="See it with `postil comments show`", path="commentId")
     raise CommentNotFound("", name)
+
+
+def forget(context: CommentsContext, name: str) -> Deleted | None:
+    """Note that a comment which another program, or git, took out is deleted; None where there is none such."""
+    with read_gone(context.store, context.overview.held) as gone:
+        missing = gone.find_missing()
+    named = [each for each in missing if each == name or (is_short(name) and is_named(each, name))]
+    if len(named) != 1:
+        return None
+    one = missing[named[0]]
+    context.store.log.note(one.path, now(), [Noted(one.id)])
+    return Deleted(one.id, one.path)
 
 
 def _is_among(name: str, ids: Collection[str]) -> bool:

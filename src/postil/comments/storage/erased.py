@@ -3,8 +3,8 @@
 An editor with an old copy in memory takes out what was written meanwhile; another program deletes the whole sidecar
 (`git/taken_out.py`). What git did (a checkout, a pull, a commit) is not told: then the sidecar is what the last commit
 holds, or the comment is in a commit of another branch or an earlier one, and not in the last. So a comment counts as
-erased while its sidecar differs from the last commit, no file of the workspace holds it, and no commit but the last
-has it. Not here: how it is written again (`storage/put_back.py`).
+erased while its sidecar differs from the last commit, no file of the workspace holds it, no commit but the last has
+it, and the sidecar was not a version without it that git has when we wrote it again (`find_discarded`). Not here: how it is written again (`storage/put_back.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ from typing import NamedTuple, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from postil.comments.git.taken_out import find_deleted_here, find_taken_by_git, find_vanished, read_committed, split
+from postil.comments.git.objects import iterate_objects
+from postil.comments.git.taken_out import (
+    find_deleted_here,
+    find_home,
+    find_taken_by_git,
+    find_vanished,
+    read_committed,
+    split,
+)
 from postil.comments.model import Comment
 from postil.comments.sidecar.dialects import AnyComment, find_id
 from postil.comments.sidecar.document import Sidecar
@@ -55,6 +63,8 @@ class Erased(Struct, frozen=True, omit_defaults=True):
     """Of a reply, the comment that it is missing from."""
 
 
+Bases: TypeAlias = dict[str, list[tuple[int, str]]]
+"""By file, what it was (a git blob) before a line of the log was written."""
 FindHeld: TypeAlias = Callable[[Collection[str]], Collection[str]]
 """Tells which of some ids a file of the workspace holds."""
 
@@ -88,11 +98,13 @@ class Gone:
         self._written: dict[str, tuple[Kept, ...]] = {}
         self._deleted: dict[str, Kept] = {}
         self._left: dict[str, dict[str, int]] = {}
+        self._bases: Bases = {}
         believe = _Belief(store)
         for row in log.rows():
             is_known = row.id in self._written or len(self._written) < MOST_COMMENTS
             if is_known and (among is None or row.path in among) and believe.path(row.path):
                 self._take(row)
+                _add_base(self._bases, row)
 
     def _take(self, row: Row) -> None:
         """Learn what we wrote last of a comment, by file, or that it was deleted, and what it was."""
@@ -114,6 +126,11 @@ class Gone:
         marker = row.place if row.has_marker else before.marker if before else -1
         self._written[row.id] = (*others, Kept(row.id, row.path, lines, marker, row.place))
 
+    def find_missing(self) -> dict[str, Kept]:
+        """Returns the comments that we wrote last and nobody holds, by id, whoever took them out."""
+        held = self._find_held([name for name, places in self._written.items() if places])
+        return {name: places[-1] for name, places in self._written.items() if places and name not in held}
+
     def find_deleted(self) -> dict[str, Kept]:
         """Returns the comments that were deleted here, by id, the last one last."""
         held = self._find_held(self._deleted)
@@ -132,7 +149,9 @@ class Gone:
             if places and name not in held:
                 by_path.setdefault(places[-1].path, []).append(name)
         for part in split(list(by_path)):
-            yield _find_erased(self._store, {path: by_path[path] for path in part}, timeout)
+            found = _find_erased(self._store, {path: by_path[path] for path in part}, timeout)
+            last = {name: (self._written[name][-1].path, self._written[name][-1].last) for name in found}
+            yield found - find_discarded(self._store, last, self._bases)
 
     def find_deleted_files(self, timeout: float = TIMEOUT) -> dict[str, list[str]]:
         """Returns the files whose sidecar git has and another program deleted, with the comments that would come back.
@@ -213,6 +232,30 @@ def _list_gone(store: Store, log: LogReader, there: Collection[str]) -> set[str]
     return {path for path in log.paths().difference(there) if believe.path(path) and store.tree.stat(path)}
 
 
+def _add_base(bases: Bases, row: Row) -> None:
+    if row.base and row.base.isalnum():
+        bases[row.path] = [*bases.get(row.path, ())[-MOST_PLACES:], (row.place, row.base)]
+
+
+def find_discarded(store: Store, lost: Mapping[str, tuple[str, int]], bases: Bases) -> set[str]:
+    """Returns those of some ids, by file and the line of the log that wrote them, that git had taken out.
+
+    When the file was written again, it was a version that git has, and without them: a checkout put it there.
+    """
+    if not store.tree.git:
+        return set()
+    later = {name: [base for place, base in bases.get(path, ()) if place > last] for name, (path, last) in lost.items()}
+    homes: dict[str, set[str]] = {}
+    for name, (path, _) in lost.items():
+        if later[name]:
+            homes.setdefault(find_home(store.tree, path).root, set()).update(later[name])
+    without: set[str] = set()
+    for root, blobs in homes.items():
+        for blob, text in iterate_objects(root, sorted(blobs)):
+            without |= {name for name, some in later.items() if blob in some and name.encode() not in text}
+    return without
+
+
 class _Belief:
     """Which files may have comments: a repository may bring a log of its own."""
 
@@ -268,13 +311,19 @@ def _find_erased(store: Store, lost: Mapping[str, Collection[str]], timeout: flo
 def find_erased_replies(store: Store) -> dict[str, LostReply]:
     """Returns the replies that we wrote and that their comment, which is there, has not got any more, by id."""
     found: dict[str, LostReply] = {}
+    bases: Bases = {}
     with store.log.open() as log:
+        for row in log.rows():
+            _add_base(bases, row)
         for path, some in _list_noted_replies(store, log).items():
             if not some or not _is_changed(store, path):
                 continue
             held = {each.id: {reply.id for reply in each.replies} for each in store.read(RelativePath(path)).comments}
             lost = [name for name, (comment, _) in some.items() if name not in held.get(comment, {name})]
-            taken = find_taken_by_git(store.tree, {path: lost}).get(path, ()) if store.tree.git and lost else ()
+            taken: set[str] = set()
+            if store.tree.git and lost:
+                taken |= find_taken_by_git(store.tree, {path: lost}).get(path, set())
+            taken |= find_discarded(store, {name: (path, some[name][1]) for name in lost if name not in taken}, bases)
             for name in lost:
                 written = log.read(some[name][1]) if name not in taken else None
                 if written and written.comment and name in (replies := dict(list_replies(written.comment))):

@@ -29,6 +29,7 @@ from postil.comments.storage.last_written import MOST_KEPT, LastWritten, has_sta
 from postil.comments.storage.write_log import WriteLog
 from postil.core import call, limits
 from postil.core.failure import Failure
+from postil.workspace.digest import blob_id
 from postil.workspace.failures import FileMissing, FileTooLarge, FileUnreadable, UnsafePath
 from postil.workspace.files import Content, FileLock, atomic_write, holds_exactly, read_file, remove_file
 from postil.workspace.paths import RelativePath
@@ -326,7 +327,9 @@ class Store:
 
     def _note(self, sidecar: Sidecar) -> None:
         """Keep what was written, for the case that another program takes it out again."""
-        self.log.note(sidecar.path, now(), sidecar.steps)
+        known = sidecar.original if self.tree.git and not self._last.is_of(sidecar) else None
+        base = blob_id(known, self.tree.id_width) if known else ""  # git may have put it there
+        self.log.note(sidecar.path, now(), sidecar.steps, base)
         sidecar.steps.clear()
 
     def _replace(self, path: RelativePath, sidecar: Sidecar) -> bytes | None:

@@ -59,6 +59,8 @@ class Row(Struct, frozen=True):
     has_marker: bool
     part: bool
     place: int
+    base: str = ""
+    """The git blob that the file was before."""
 
 
 class _Head(Struct, frozen=True):
@@ -68,6 +70,7 @@ class _Head(Struct, frozen=True):
     comment: Raw = Raw(b"")
     marker: Raw = Raw(b"")
     part: bool = False
+    base: str = ""
 
 
 _CAREFUL = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -87,19 +90,20 @@ class WriteLog:
         self._path = path
         self._unknown: set[str] = set()
 
-    def note(self, path: str, at: str, steps: Sequence[Noted]) -> None:
-        """Keep what was done to some comments of a file."""
+    def note(self, path: str, at: str, steps: Sequence[Noted], base: str = "") -> None:
+        """Keep what was done to some comments of a file, which was `base` before (a git blob), where that is known."""
         if self._unknown:
             self._unknown.difference_update(each.id for each in steps)
         if isinstance(steps, Steps):
             self._miss(steps.missed)
-        head = _encode({"at": at, "path": path})[:-1] + b","
+        later = _encode({"at": at, "path": path})[:-1] + b","
+        head = _encode({"at": at, "base": base, "path": path})[:-1] + b"," if base else later
         left = LARGEST
         held: list[bytes] = []
         names: list[str] = []  # those of the held rows
         size = 0
         for each in steps:
-            row = head + _encode(each)[1:] + b"\n"
+            row, head = head + _encode(each)[1:] + b"\n", later
             if len(row) > min(LONGEST, left):
                 self._miss([each.id])
                 continue
@@ -175,10 +179,10 @@ class LogReader:
         for place, line in self.lines():
             with suppress(*_FAULTS):
                 head = _decode_head(line)
-                if max(len(head.path), len(head.id)) > LONGEST_NAME:
+                if max(len(head.path), len(head.id), len(head.base)) > LONGEST_NAME:
                     continue
                 has_comment, has_marker = (bytes(each) not in _NOTHING for each in (head.comment, head.marker))
-                yield Row(head.at, head.path, head.id, has_comment, has_marker, head.part, place)
+                yield Row(head.at, head.path, head.id, has_comment, has_marker, head.part, place, head.base)
 
     def paths(self) -> set[str]:
         """Returns the files that are named, by the heads of the lines as we write them: quicker than `rows`."""
