@@ -8,10 +8,10 @@ text at all (the reference server, version 1.0) is believed as long as its line 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
@@ -30,7 +30,10 @@ from postil.comments.sidecar.dialects import LONGEST_LINE, trim_line
 from postil.comments.source_tree import Source
 
 if TYPE_CHECKING:
+    from postil.comments.anchoring.deleted_between import PastVersion
     from postil.comments.sidecar.document import Sidecar
+
+ListBetween: TypeAlias = "Callable[[str], Sequence[PastVersion]]"
 
 # Below this share of unchanged words the code under a comment is another one than the comment speaks of.
 STALE_BELOW = 0.6
@@ -54,8 +57,12 @@ LEFT_OUT = "The export that the comment came with does not hold its code"
 class PresentSource:
     """A source as it is now, with what is computed from it once, however many markers ask."""
 
-    def __init__(self, path: str, source: Source | None, *, cautious: bool = False) -> None:
+    def __init__(
+        self, path: str, source: Source | None, *, cautious: bool = False, list_between: ListBetween | None = None
+    ) -> None:
         self.path = path
+        self.list_between = list_between
+        """Tells the versions between another one, by its blob id, and this; without it nothing is known of them."""
         self.cautious = cautious
         self.source = source
         self.text = source.text if source else ""
@@ -171,9 +178,13 @@ def _bare_marker(line: int, end: int) -> Marker:
 def _relocate(
     now: PresentSource, old: Version, blob: str, spans: Sequence[Span], elsewhere: Sequence[OtherFile]
 ) -> Sequence[Relocation]:
-    here = relocate_all(old, Version(now.text, now.path), spans)
+    here: Sequence[Relocation] = relocate_all(old, Version(now.text, now.path), spans)
     if not now.source:  # against a missing file the engine compares with nothing
         here = [_relocate_lost(each.old_text) for each in here]
+    elif now.list_between is not None:
+        from postil.comments.anchoring.deleted_between import doubt_added  # only where the past is known
+
+        here = doubt_added(old, Version(now.text, now.path), spans, here, partial(now.list_between, blob))
     if not elsewhere:
         return here
     from postil.comments.anchoring.travel import Origin, search_others  # only where code was lost

@@ -5,14 +5,16 @@ A read never writes to the work tree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from postil.anchor.syntax.languages import Question, ask_slow_texts_of, language_of, parses_everything_here
 from postil.anchor.syntax.symbols import Symbol, symbols
+from postil.comments.anchoring.deleted_between import PastVersion
 from postil.comments.anchoring.locate import PresentSource, current_anchor, locate_all, locate_comments
 from postil.comments.anchoring.marker import count_anew, is_counted_by_editors, renew_marker
 from postil.comments.anchoring.swapped_files import Content
 from postil.comments.clock import now
+from postil.comments.git.recent_versions import RecentVersions
 from postil.comments.model import Comment, Located, Marker, OtherFile, Place
 from postil.comments.sidecar.document import Sidecar, place_comment
 from postil.comments.source_tree import Source, SourceTree
@@ -24,6 +26,9 @@ from postil.workspace.paths import RelativePath
 MOST_KNOWN = 256
 MOST_VERSIONS = 8 * limits.MIB
 """Bytes of old versions that the server holds at once."""
+MOST_PAST, LARGEST_PAST = 60, 2 * limits.MIB
+"""Versions between the one that a comment knew and that of now that are looked at, and about how many bytes of them; of
+more, some that are as far apart as can be."""
 
 
 PLACED = ("exact", "moved", "modified")
@@ -68,22 +73,34 @@ class CommentReader:
         source: Source | None,
         elsewhere: Sequence[OtherFile] = (),
         apart: Callable[[], list[Located]] | None = None,
+        recent: RecentVersions | None = None,
     ) -> list[Located]:
         """Returns a sidecar's comments in their places. `elsewhere` are other files their code may have gone to.
 
         `apart` is asked where old versions are too large to be compared here; without it the lines that the markers
-        keep are looked for.
+        keep are looked for. `recent` are the last commits, where many files are asked about.
         """
-        present, large = PresentSource(sidecar.path, source, cautious=self.tree.cautious), set[str]()
+        present, large = self.open(sidecar.path, source, recent), set[str]()
         texts = self.old_texts([(sidecar, present)], large)
         if large and apart is not None:
             return apart()
         return locate_comments(sidecar, present, texts, elsewhere)
 
+    def open(self, path: str, source: Source | None, recent: RecentVersions | None = None) -> PresentSource:
+        """Returns a source as it is now, which knows how to ask git for its past."""
+        if source is None or not self.tree.git:
+            return PresentSource(path, source, cautious=self.tree.cautious)
+        history, blob, size = recent or RecentVersions(self.tree), source.blob, len(source.text)
+
+        def list_between(old: str) -> Sequence[PastVersion]:
+            return read_past(self.versions, history.list_between(path, old, blob), size)
+
+        return PresentSource(path, source, cautious=self.tree.cautious, list_between=list_between)
+
     def place(self, sidecar: Sidecar, comment: Comment) -> Place:
         """Returns where one comment is; of a large sidecar, or on an unchanged source, no other one is looked for."""
         source, marker = self.tree.source_or_none(RelativePath(sidecar.path)), sidecar.marker_of(comment)
-        present = PresentSource(sidecar.path, source, cautious=self.tree.cautious)
+        present = self.open(sidecar.path, source)
         anchor = current_anchor(marker) if marker else None
         wanted = [anchor.blob] if anchor and anchor.blob != present.blob else []
         is_unchanged = anchor is not None and not wanted
@@ -109,15 +126,14 @@ class CommentReader:
         `here` are the comments that are known to have stayed in the file. Where nobody looked, a file that may have
         been given another's content keeps its markers; without git that is every file.
         """
-        if (
-            source is None
-            or sidecar.is_made_on(source.blob)
-            or (here is None and self._may_be_another(sidecar, source))
-        ):
+        if source is None or sidecar.is_made_on(source.blob):
+            return
+        recent = RecentVersions(self.tree)
+        if here is None and self._may_be_another(sidecar, source, recent):
             return
         named: list[Symbol] | None = None
         kept = False
-        for marker, place in self._locate_markers(sidecar, source):
+        for marker, place in self._locate_markers(sidecar, source, recent):
             stayed = here is None or not here.isdisjoint(marker.commentIds)
             if not stayed or place.state not in PLACED or place.path != sidecar.path:
                 continue
@@ -135,7 +151,7 @@ class CommentReader:
         if kept:
             self.versions.keep(source)
 
-    def _may_be_another(self, sidecar: Sidecar, source: Source) -> bool:
+    def _may_be_another(self, sidecar: Sidecar, source: Source, recent: RecentVersions) -> bool:
         from postil.comments.anchoring.exchanged_files import find_exchanged  # only where a file was edited
         from postil.comments.anchoring.renamed_away import find_renamed_away
 
@@ -143,10 +159,12 @@ class CommentReader:
         content = {str(sidecar.path): Content(source.blob, versions)}
         if not self.tree.git:
             return True
-        return bool(find_exchanged(self.tree, self.versions, content) or find_renamed_away(self.tree, content))
+        if find_exchanged(self.tree, self.versions, content):
+            return True
+        return bool(find_renamed_away(self.tree, content, recent))
 
-    def _locate_markers(self, sidecar: Sidecar, source: Source) -> list[tuple[Marker, Place]]:
-        present, markers = PresentSource(sidecar.path, source, cautious=self.tree.cautious), sidecar.markers
+    def _locate_markers(self, sidecar: Sidecar, source: Source, recent: RecentVersions) -> list[tuple[Marker, Place]]:
+        present, markers = self.open(sidecar.path, source, recent), sidecar.markers
         if len(source.text) > limits.HERE:  # as in a refresh, a worker compares it: the sidecar on disk is this one
             from postil.comments.index.refresh_worker import locate_apart
 
@@ -154,6 +172,23 @@ class CommentReader:
             return [(marker, places[marker.id]) for marker in markers if marker.id in places]
         places = locate_all(present, markers, self.old_texts([(sidecar, present)]))
         return list(zip(markers, places, strict=True))
+
+
+def read_past(versions: FileVersions, steps: Sequence[tuple[str, str]], size: int) -> list[PastVersion]:
+    """Returns versions of a file of about that size, by commits and blob ids, as far as they can be had."""
+    most = max(2, min(MOST_PAST, LARGEST_PAST // max(1, size)))
+    if len(steps) > most:
+        steps = [steps[number * (len(steps) - 1) // (most - 1)] for number in range(most)]
+    largest = limits.GIT_OBJECT if parses_everything_here() else limits.HERE
+    texts = versions.read([blob for _, blob in steps if blob], largest, MOST_VERSIONS)
+    return [PastVersion(commit, texts.get(blob, "")) for commit, blob in steps if not blob or blob in texts]
+
+
+def list_past(
+    versions: FileVersions, past: Mapping[str, Sequence[tuple[str, str]]], size: int, blob: str
+) -> list[PastVersion]:
+    """Returns the versions after one, where their commits and blob ids are known."""
+    return read_past(versions, past.get(blob, ()), size)
 
 
 def list_versions(sidecar: Sidecar, present: PresentSource) -> set[str]:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 
 from postil.comments.anchoring.renamed_in_steps import follow_versions
 from postil.comments.anchoring.swapped_files import Content
+from postil.comments.git.recent_versions import RecentVersions
 from postil.comments.model import OtherFile
 from postil.comments.source_tree import SourceTree
 from postil.core import limits
@@ -19,7 +20,9 @@ MOST_NAMED = 200
 """Files that git is asked about by their names; of more it lists all that it has."""
 
 
-def find_renamed_away(tree: SourceTree, read: Mapping[str, Content]) -> dict[str, list[OtherFile]]:
+def find_renamed_away(
+    tree: SourceTree, read: Mapping[str, Content], recent: RecentVersions
+) -> dict[str, list[OtherFile]]:
     """Returns for files whose name another one has now what they are called, with the versions that went along."""
     if not tree.git:
         return {}
@@ -27,7 +30,7 @@ def find_renamed_away(tree: SourceTree, read: Mapping[str, Content]) -> dict[str
     staged = _list_staged(tree, held) if held else {}
     asked = {path: left for path, versions in held.items() if (left := versions - {staged.get(path, "")})}
     became: dict[tuple[str, str], set[str]] = {}
-    for (path, blob), name in follow_versions(tree, asked).items():
+    for (path, blob), name in follow_versions(tree, asked, recent).items():
         became.setdefault((path, name), set()).add(blob)
     found: dict[str, list[OtherFile]] = {}
     for (path, name), blobs in became.items():

@@ -8,23 +8,18 @@ times for all files together, and never goes further back than a number of commi
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from postil.comments.anchoring.former_names import MOST_PAIRS
+from postil.comments.git.recent_versions import RecentVersions, Step
 from postil.comments.source_tree import SourceTree
-from postil.workspace.failures import GitTimedOut, GitTooLarge
-from postil.workspace.git import try_git
 
-MOST_COMMITS = 1000
 MOST_NAMES = 20
 """A file that was renamed more often is not followed further."""
 MOST_FOLLOWED = 500
 """Files that are followed together."""
-PATIENCE = 5.0
-"""Seconds for all of them."""
 ALIKE = 0.8
 """Where another file is like an old one by this share of what the likest is, nobody can tell which it became."""
 
@@ -34,22 +29,24 @@ _Asked = TypeVar("_Asked", str, tuple[str, str])
 
 def follow_renames(tree: SourceTree, gone: Collection[str]) -> dict[str, str]:
     """Returns for files that are gone what the last commit called them, or the one in which they went."""
-    asking = _Asking(tree)
-    commits = asking.list_commits() if gone else ()
+    asking = _Asking(RecentVersions(tree))
+    commits = asking.recent.commits if gone else ()
     now = {path: path for path in islice(gone, MOST_FOLLOWED)}
     return _follow(tree, asking, commits, now, dict.fromkeys(now, len(commits)))
 
 
-def follow_versions(tree: SourceTree, known: Mapping[str, Collection[str]]) -> dict[tuple[str, str], str]:
+def follow_versions(
+    tree: SourceTree, known: Mapping[str, Collection[str]], recent: RecentVersions
+) -> dict[tuple[str, str], str]:
     """Returns for versions of files, by blob id, that were renamed after they were made what they are called now.
 
     `known` are files that are there, of which others may have the names now, with the versions that are asked for.
     """
-    asking = _Asking(tree)
-    commits = asking.list_commits() if known else ()
-    made = asking.list_versions(commits, list(islice(known, MOST_FOLLOWED))) if commits else {}
+    if not known:
+        return {}
+    asking, commits = _Asking(recent), recent.commits
     went: dict[tuple[str, str], int] = {}
-    for path, steps in made.items():
+    for path, steps in recent.list_steps(known).items():
         for blob in known[path]:
             if (at := _find_deletion(steps, blob)) is not None:
                 went[path, blob] = at
@@ -59,7 +56,7 @@ def follow_versions(tree: SourceTree, known: Mapping[str, Collection[str]]) -> d
     return {asked: name for asked, name in found.items() if name != asked[0]}
 
 
-def _find_deletion(steps: Sequence[_Step], blob: str) -> int | None:
+def _find_deletion(steps: Sequence[Step], blob: str) -> int | None:
     """Returns the commit, by its number, that deleted a file first after it was a version; None where none did."""
     found: int | None = None
     for step in steps:
@@ -92,24 +89,11 @@ def _follow(
     return now
 
 
-class _Step(NamedTuple):
-    """A commit, by its number, that made a version of a file of another one; empty where there was or is none."""
-
-    number: int
-    old: str
-    new: str
-
-
 class _Asking:
     """Questions to git, which all together have a time."""
 
-    def __init__(self, tree: SourceTree) -> None:
-        self._tree = tree
-        self._until = time.monotonic() + PATIENCE
-
-    def list_commits(self) -> list[str]:
-        """Returns the last commits, newest first."""
-        return self._ask("rev-list", f"--max-count={MOST_COMMITS}", "HEAD", "--").split()
+    def __init__(self, recent: RecentVersions) -> None:
+        self.recent = recent
 
     def find_deletions(self, commits: Sequence[str], names: Collection[str]) -> dict[str, int]:
         """Returns for each name the newest commit in which it went, by its number."""
@@ -119,23 +103,6 @@ class _Asking:
         for commit, name, *_ in _read_changes(said):
             found.setdefault(name, numbers[commit])
         return found
-
-    def list_versions(self, commits: Sequence[str], names: Collection[str]) -> dict[str, list[_Step]]:
-        """Returns for those of some files that were deleted once what commits made of them, newest first."""
-        said = self._compare(commits, "--no-renames", "--", *names)
-        numbers = {commit: number for number, commit in enumerate(commits)}
-        found: dict[str, list[_Step]] = {}
-        commit, about = "", list[str]()
-        for field in said.split("\0"):
-            if about:
-                old, new = (blob if blob.strip("0") else "" for blob in about[2:4])
-                found.setdefault(field, []).append(_Step(numbers[commit], old, new))
-                about = []
-            elif field.startswith(":"):
-                about = field.split(" ")
-            else:
-                commit = field
-        return {name: steps for name, steps in found.items() if not all(step.new for step in steps)}
 
     def find_renames(self, commits: Sequence[str], numbers: Collection[int]) -> dict[tuple[int, str], str]:
         """Returns what names became in some commits; nothing of a name that two files are about as much like."""
@@ -148,19 +115,8 @@ class _Asking:
         return {old: some[0][1] for old, some in ranked.items() if len(some) == 1 or some[1][0] < ALIKE * some[0][0]}
 
     def _compare(self, commits: Iterable[str], *how: str) -> str:
-        return self._ask("diff-tree", "--stdin", "-r", "-z", "--raw", *how, commits=commits)
-
-    def _ask(self, *arguments: str, commits: Iterable[str] = ()) -> str:
-        left = self._until - time.monotonic()
-        if left <= 0:
-            return ""
-        try:
-            done = try_git(
-                self._tree.root, *arguments, input="".join(f"{each}\n" for each in commits).encode(), timeout=left
-            )
-        except (GitTimedOut, GitTooLarge):
-            return ""  # then it is not known, as of a file that was deleted
-        return done.out.decode("utf-8", "surrogateescape") if done.status == 0 else ""
+        given = "".join(f"{each}\n" for each in commits)
+        return self.recent.ask("diff-tree", "--stdin", "-r", "-z", "--raw", *how, given=given)
 
 
 def _read_changes(said: str) -> Iterator[tuple[str, str, str, int]]:

@@ -25,6 +25,8 @@ MOST_WAYS = 16
 """Ways through branches that are looked at for a file; where there are more, a merge is named."""
 AT_ONCE = 50
 """Comments of a file with large versions about which a worker is asked at once: it has a bound of time."""
+MOST_TRIED = 60
+"""Versions of a file that are looked at one by one, where halving finds nothing."""
 _DOUBTS: dict[State, tuple[frozenset[State], ...]] = {
     "moved": (frozenset({"moved", "modified", "review", "orphaned"}),),
     "modified": (frozenset({"modified", "review", "orphaned"}),),
@@ -150,7 +152,18 @@ class _Trial:
             if first[at] == len(self._later) and len(_DOUBTS[each.state]) > 1
         }
         first |= self._bisect(again)
+        for at, each in enumerate(asked):
+            if first[at] == len(self._later) and each.state == "review":
+                first[at] = self._find_first(each.span)
         return [self._later[first[at]] if first[at] < len(self._later) else None for at in range(len(asked))]
+
+    def _find_first(self, span: Span) -> int:
+        """Returns the first version in which code was gone or uncertain, though a later one has what looks like it."""
+        for version in range(min(len(self._later), MOST_TRIED)):
+            self._judge(version, [span])
+            if self._known[version, span] in _DOUBTS["review"][0]:
+                return version
+        return len(self._later)
 
     def _bisect(self, asked: Mapping[int, tuple[Span, frozenset[State]]]) -> dict[int, int]:
         """Returns for each the first version in one of its states, all of them halving their choice in step."""

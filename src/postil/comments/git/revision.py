@@ -13,6 +13,7 @@ from postil.comments.failures import FileAccessDenied
 from postil.comments.git.blame import list_sidecars_at, require_revision
 from postil.comments.git.file_names import find_new_name, list_old_names
 from postil.comments.git.objects import read_objects
+from postil.comments.git.recent_versions import RecentVersions
 from postil.comments.git.submodules import CommittedTree, find_past, list_pasts
 from postil.comments.model import Damage, Located
 from postil.comments.operations.answers import CommentNow, comment_now
@@ -132,11 +133,13 @@ def _read_at(
 
     `other_name` says what a file that the commit does not have was called in it.
     """
+    recent = RecentVersions(reader.tree)
+    recent.expect(paths)
     for first in range(0, len(paths), AT_ONCE):
         call.current().check()
         call.current().progress(first, len(paths), f"reading {past.commit[:12]}")
         for some, there, large in _read_together(past, paths[first : first + AT_ONCE], store):
-            yield from _locate_some(reader, past, some, there, large, store, other_name, damaged)
+            yield from _locate_some(reader, past, some, there, large, store, other_name, damaged, recent)
 
 
 def _read_together(
@@ -165,6 +168,7 @@ def _locate_some(
     store: Store | None,
     other_name: Callable[[CommittedTree, str], str],
     damaged: list[Damage],
+    recent: RecentVersions,
 ) -> Iterator[CommentNow]:
     for path in paths:
         source, sidecar = past.name(path), past.name(path + SUFFIX)
@@ -178,7 +182,7 @@ def _locate_some(
             if data is None and store is None:  # of a partial clone, or damaged
                 raise Unreadable("git names it, and has not got its content here")
             apart = partial(_locate_apart, reader, path, past, called, present=store is not None)
-            located = apart() if _is_large(data, content) else _locate(reader, path, data, content, apart)
+            located = apart() if _is_large(data, content) else _locate(reader, path, data, content, apart, recent)
             for each in map(comment_now, located):
                 moved = called != path and content is not None
                 yield replace(each, movedTo=each.movedTo or called) if moved else each
@@ -221,8 +225,9 @@ def _locate(
     data: bytes | None,
     content: bytes | None,
     apart: Callable[[], list[Located]] | None = None,
+    recent: RecentVersions | None = None,
 ) -> list[Located]:
     source = None
     if content is not None:
         source = Source(RelativePath(path), decode(content), blob_id(content, reader.tree.id_width))
-    return reader.locate(Sidecar(path, data), source, apart=apart)
+    return reader.locate(Sidecar(path, data), source, apart=apart, recent=recent)

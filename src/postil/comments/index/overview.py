@@ -7,7 +7,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
 from msgspec.structs import replace
@@ -16,16 +16,17 @@ from postil.comments.anchoring.exchanged_files import find_exchanged
 from postil.comments.anchoring.inner_repositories import find_in_all, list_inner_trees, stamp_inner, stat_history
 from postil.comments.anchoring.line_holders import LineHolders, list_changed
 from postil.comments.anchoring.moved_files import list_files
-from postil.comments.anchoring.reader import CommentReader
+from postil.comments.anchoring.reader import PLACED, CommentReader
 from postil.comments.anchoring.renamed_away import find_renamed_away
 from postil.comments.anchoring.swapped_files import Content, find_swapped
 from postil.comments.git.outside import tell_outside
+from postil.comments.git.recent_versions import RecentVersions
 from postil.comments.index.cache import IN_FILE, SHOWN, Index, Seen, find_held, find_holders_of
 from postil.comments.index.change_gate import FolderWatch, may_name
 from postil.comments.index.fit import digest_shown, fit_text
 from postil.comments.index.joined import find_doubled, join_notes, list_homes
 from postil.comments.index.notes import Note, TooLarge, make_note
-from postil.comments.index.refresh_worker import CAUTION, list_large, read_apart, read_many
+from postil.comments.index.refresh_worker import CAUTION, Past, list_large, read_apart, read_many
 from postil.comments.index.worker_answers import Read
 from postil.comments.model import Damage, Located, OtherFile
 from postil.comments.search.filters import file_matches
@@ -132,8 +133,10 @@ class Overview:
         holders = LineHolders(self.tree)
         at_once = min(max(AT_ONCE, len(changed) // 10), MOST_AT_ONCE)  # each is synced: many files, larger steps
         contents = self._contents(changed, known, {path for path, _ in astray})
+        recent = RecentVersions(self.tree)
+        recent.expect(changed)
         reads = read_many(self.reader, changed, {path: held for path, held in contents.items() if path not in again})
-        for number, read in enumerate(reads, 1):
+        for number, read in enumerate(self._ask_past(reads, recent), 1):
             call.current().check()
             call.current().progress(number, len(changed), "reading comments")
             stamp, before = now[RelativePath(read.path)], known.get(read.path, "")
@@ -150,26 +153,41 @@ class Overview:
                 batch, held = [], 0
             if lost_held >= MOST_LOST:
                 self.index.replace(batch)
-                self._search_other_files(with_lost, lost, {}, holders)
+                self._search_other_files(with_lost, lost, {}, holders, recent)
                 batch, held, with_lost, lost_held = [], 0, {}, 0
         self.index.replace(batch, gone)
         sure = {(path, there) for path, there in astray if EXCHANGED not in known.get(path, "")}
-        swapped = self._find_swapped(contents_now, sure) if contents_now else {}
+        swapped = self._find_swapped(contents_now, sure, recent) if contents_now else {}
         for path, other in swapped.items():
             doubtful = any(each.exchanged or each.copied for each in other)
             stamp = f"{now[RelativePath(path)]}{EXCHANGED if doubtful else SWAPPED}"
             seen = Seen(path, stamp, self.index.contents([path]).get(path, ""), None)
             with_lost[path] = seen, with_lost[path][1] if path in with_lost else ()
-        self._search_other_files(with_lost, lost, swapped, holders)
+        self._search_other_files(with_lost, lost, swapped, holders, recent)
         self._join_doubled(changed)
         if len(changed) > AT_ONCE:
             self.index.catch_up()  # the next search finds the texts ready
 
+    def _ask_past(self, reads: Iterable[Read], recent: RecentVersions) -> Iterator[Read]:
+        """Yields what was read; files whose code may have been deleted and replaced since last, and read again.
+
+        Those are the ones of which git has versions between that of now and the one that a placed comment knew.
+        """
+        held: dict[str, Past] = {}
+        for read in reads:
+            placed = read.blob and not read.searched and any(note.state in PLACED for note in read.notes or ())
+            past = {blob: recent.list_between(read.path, blob, read.blob) for blob in read.versions} if placed else {}
+            if any(past.values()):
+                held[read.path] = past
+            else:
+                yield read
+        yield from read_many(self.reader, list(held), {}, held)
+
     def _find_swapped(
-        self, contents: Mapping[str, Content], astray: Collection[tuple[str, str]]
+        self, contents: Mapping[str, Content], astray: Collection[tuple[str, str]], recent: RecentVersions
     ) -> dict[str, list[OtherFile]]:
         """Returns the files that took others' names, or others' content, with what has their own."""
-        renamed = find_renamed_away(self.tree, contents)
+        renamed = find_renamed_away(self.tree, contents, recent)
         swapped = find_swapped(self.tree, contents, partial(find_holders_of, self.index), astray)
         rest = {path: each for path, each in contents.items() if path not in swapped and path not in renamed}
         swapped |= find_exchanged(self.tree, self.reader.versions, rest)
@@ -207,6 +225,7 @@ class Overview:
         lost: _Later,
         swapped: Mapping[str, Sequence[OtherFile]],
         holders: LineHolders,
+        recent: RecentVersions,
     ) -> None:
         """Look in other files for what some have lost, for all of them together."""
         orphans = [each for _, some in with_lost.values() for each in some if each.marker]
@@ -214,12 +233,13 @@ class Overview:
         others |= {path: [*some, *others.get(path, ())] for path, some in swapped.items()}
         again = [path for path, (seen, some) in with_lost.items() if some and seen.notes is None]
         apart = {read.path: read.notes for read in read_apart(self.reader, list_large(self.reader, again), {})}
+        recent.expect(with_lost)
         for at in range(0, len(with_lost), AT_ONCE):
             call.current().check()
             batch: list[Seen] = []
             for seen, _ in list(with_lost.values())[at : at + AT_ONCE]:
                 elsewhere = others.get(seen.path) if seen.path not in apart else None
-                notes = self._make_notes(seen.path, elsewhere) if elsewhere else apart.get(seen.path)
+                notes = self._make_notes(seen.path, elsewhere, recent) if elsewhere else apart.get(seen.path)
                 batch.append(Seen(seen.path, f"{seen.stamp}{lost.value}", seen.content, notes))
             self.index.replace(batch)
 
@@ -240,14 +260,14 @@ class Overview:
                 note = make_note(replace(shown[0], comment=merged))
                 join_notes(self.index, note, home.path, [path for path in held if path != home.path])
 
-    def _make_notes(self, path: str, elsewhere: list[OtherFile]) -> list[Note] | None:
+    def _make_notes(self, path: str, elsewhere: list[OtherFile], recent: RecentVersions) -> list[Note] | None:
         try:
             sidecar = self.store.read(RelativePath(path))
         except Failure:
             return None  # it changed meanwhile: the next look sees it
         source = self.tree.source_or_none(RelativePath(path))
         try:
-            return [make_note(each) for each in self.reader.locate(sidecar, source, elsewhere)]
+            return [make_note(each) for each in self.reader.locate(sidecar, source, elsewhere, recent=recent)]
         except TooLarge:
             return None
 

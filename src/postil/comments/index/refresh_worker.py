@@ -14,7 +14,8 @@ import sys
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -22,7 +23,7 @@ from msgspec import Struct
 from postil.anchor.syntax.languages import parse_everything_here
 from postil.comments.anchoring.line_holders import LineHolders
 from postil.comments.anchoring.locate import PresentSource, locate_comments, place_by_number
-from postil.comments.anchoring.reader import CommentReader, list_versions
+from postil.comments.anchoring.reader import CommentReader, list_past, list_versions
 from postil.comments.failures import SidecarDamaged
 from postil.comments.index.fit import fit
 from postil.comments.index.notes import TooLarge, make_note
@@ -66,7 +67,14 @@ TOO_DEAR = "comparing it with the version it was written on takes too long"
 TOO_LARGE = f"a comment in it has more than {limits.COMMENT >> 20} MB beside its text"
 MOST_QUEUED = 20
 """Files that were read and are not kept yet."""
+LONGER_PAST = 5.0
+"""Seconds of CPU more for a large file whose versions in between are looked at, too."""
 CAUTION = {False: "", True: " cautious"}  # what is kept of a file was decided with it or without
+
+
+Past: TypeAlias = dict[str, list[tuple[str, str]]]
+"""For versions of a file that its comments were made on, the commits since and what they made of it, oldest first."""
+NO_PAST: Mapping[str, Past] = {}
 
 
 class Job(Struct, frozen=True):
@@ -81,26 +89,38 @@ class Job(Struct, frozen=True):
     """Whether each file may take LONGEST and LARGEST only: the worker ends where one takes more."""
     plain: bool = False
     """Whether nothing is compared: comments stay where their markers say, for a person to look at."""
+    past: dict[str, dict[str, list[tuple[str, str]]]] = {}  # plain types only: its module is not found by its name
+    """What is known of the versions in between."""
 
 
-def read_many(reader: CommentReader, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
-    """Yields files and their comments in their places, in any order; several processes read when there are enough."""
+def read_many(
+    reader: CommentReader, paths: Sequence[str], known: Mapping[str, str], past: Mapping[str, Past] = NO_PAST
+) -> Iterator[Read]:
+    """Yields files and their comments in their places, in any order; several processes read when there are enough.
+
+    `past` are versions in between that are looked at, too. Of large files a worker asks itself.
+    """
     large = dict.fromkeys(path for path in paths if _is_large(reader.tree, path))
     small = [path for path in paths if path not in large] if large else paths
-    rest = yield from _read_while_quick(reader, small, known, large)
+    rest = yield from _read_while_quick(reader, small, known, large, past)
     left = dict.fromkeys(rest)
     if rest:
         workers = _count_workers(len(rest))
-        for read in _run_workers([_make_job(reader.tree, rest[number::workers], known) for number in range(workers)]):
+        jobs = [_make_job(reader.tree, rest[number::workers], known, past) for number in range(workers)]
+        for read in _run_workers(jobs):
             left.pop(read.path, None)
             yield read
     # A worker that could not do it (no memory, no process) costs time, not an answer.
-    yield from read_files(reader, list(left), known, large)
+    yield from read_files(reader, list(left), known, large, past)
     yield from read_apart(reader, list(large), known)
 
 
 def _read_while_quick(
-    reader: CommentReader, paths: Sequence[str], known: Mapping[str, str], large: dict[str, None]
+    reader: CommentReader,
+    paths: Sequence[str],
+    known: Mapping[str, str],
+    large: dict[str, None],
+    past: Mapping[str, Past],
 ) -> Generator[Read, None, Sequence[str]]:
     """Yields files that this process reads: all of them, unless those before show that workers pay. Returns the rest.
 
@@ -112,7 +132,7 @@ def _read_while_quick(
         if done and spent / done * left > WORTH and _count_workers(left) >= 2:
             break
         piece = paths[done : done + min(max(FIRST, done), PIECE)]
-        reads = read_files(reader, piece, known, large)
+        reads = read_files(reader, piece, known, large, past)
         while True:
             began = time.thread_time()  # of our own work, however busy the machine is
             read = next(reads, None)
@@ -129,11 +149,18 @@ def _count_workers(files: int) -> int:
 
 
 def _make_job(
-    tree: SourceTree, paths: Sequence[str], known: Mapping[str, str], *, limited: bool = False, plain: bool = False
+    tree: SourceTree,
+    paths: Sequence[str],
+    known: Mapping[str, str],
+    past: Mapping[str, Past] = NO_PAST,
+    *,
+    limited: bool = False,
+    plain: bool = False,
 ) -> Job:
     cache_home = os.path.abspath(tree.cache_home) if tree.cache_home else ""  # a worker has another cwd
     held = {path: known[path] for path in paths if path in known}
-    return Job(tree.root, cache_home, list(paths), held, tree.cautious, limited, plain)
+    between = {path: past[path] for path in paths if path in past}
+    return Job(tree.root, cache_home, list(paths), held, tree.cautious, limited, plain, between)
 
 
 def _is_large(tree: SourceTree, path: str) -> bool:
@@ -174,14 +201,18 @@ def locate_apart(reader: CommentReader, path: str) -> list[Located]:
 
 
 def read_files(
-    reader: CommentReader, paths: Sequence[str], known: Mapping[str, str], large: dict[str, None]
+    reader: CommentReader,
+    paths: Sequence[str],
+    known: Mapping[str, str],
+    large: dict[str, None],
+    past: Mapping[str, Past] = NO_PAST,
 ) -> Iterator[Read]:
     """Yields the same, read by this process; `large` gets those that are left to a worker."""
     held: list[_Held] = []
     size = 0
     for path in paths:
         try:
-            each = _hold(reader, RelativePath(path), known.get(path, ""))
+            each = _hold(reader, RelativePath(path), known.get(path, ""), past.get(path, {}))
             if each is None:
                 yield Read(path, known[path], None)
             elif len(each.now.lines) > limits.LINES_HERE:
@@ -205,10 +236,11 @@ class _Held(NamedTuple):
     content: str
 
 
-def _hold(reader: CommentReader, path: RelativePath, before: str) -> _Held | None:
+def _hold(reader: CommentReader, path: RelativePath, before: str, past: Past) -> _Held | None:
     """Returns a file with its comments; None when it holds what it held before."""
-    data = reader.store.read_bytes(path)
-    now = PresentSource(path, reader.tree.source_or_none(path), cautious=reader.tree.cautious)
+    data, source = reader.store.read_bytes(path), reader.tree.source_or_none(path)
+    ask = partial(list_past, reader.versions, past, len(source.text)) if past and source else None
+    now = PresentSource(path, source, cautious=reader.tree.cautious, list_between=ask)
     digest = hashlib.sha1(data or b"", usedforsecurity=False).hexdigest()
     content = f"{digest} {now.blob}{CAUTION[now.cautious]}"
     return _Held(reader.store.parse(path, data), now, content) if content != before else None
@@ -248,14 +280,15 @@ def _make_read(each: _Held, located: list[Located], *, searched: bool = False) -
 
 def _read_large(reader: CommentReader, path: str, known: Mapping[str, str], changed: LineHolders) -> Read:
     """Returns a large file, and looks in other files for what it has lost."""
-    seconds = _measure_time(reader.tree, path)
+    seconds = _measure_time(reader.tree, path) + LONGER_PAST
     allow_time(seconds)
     try:
-        each = _hold(reader, RelativePath(path), known.get(path, ""))
+        each = _hold(reader, RelativePath(path), known.get(path, ""), {})
     except Failure as fault:
         return Read(path, problem=str(fault.data.get("problem") or fault.message))
     if each is None:
         return Read(path, known[path], None)
+    each = each._replace(now=reader.open(path, each.now.source))
     texts = reader.old_texts([(each.sidecar, each.now)])
     located = locate_comments(each.sidecar, each.now, texts)
     if lost := [one for one in located if one.marker and one.place.state in ("orphaned", "review")]:
@@ -282,7 +315,7 @@ def list_large(reader: CommentReader, paths: Sequence[str]) -> list[str]:
         held: list[_Held] = []
         for path in small[at : at + PIECE]:
             with suppress(Failure):
-                each = _hold(reader, RelativePath(path), "")
+                each = _hold(reader, RelativePath(path), "", {})
                 held += [each] if each else []
         _read_versions(reader, held, large)
     return list(large)
@@ -334,7 +367,7 @@ def main() -> None:
     tree = SourceTree(job.root, job.cache_home, cautious=job.cautious)
     reader = CommentReader(tree, Store(tree), FileVersions(tree))
     if not job.limited:
-        _answer(read_and_collect(reader, job.paths, job.known))
+        _answer(read_and_collect(reader, job.paths, job.known, job.past))
         return
     limit_memory()
     parse_everything_here()
@@ -351,7 +384,9 @@ def _answer(reads: Iterable[Read]) -> None:
         write_answer(sys.stdout.buffer, read)
 
 
-def read_and_collect(reader: CommentReader, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
+def read_and_collect(
+    reader: CommentReader, paths: Sequence[str], known: Mapping[str, str], past: Mapping[str, Past] = NO_PAST
+) -> Iterator[Read]:
     """Yields small files; large ones are not answered, and asked of another worker.
 
     What was compared refers to itself and stays in memory, a megabyte a file, until it is collected: that is done after
@@ -359,7 +394,7 @@ def read_and_collect(reader: CommentReader, paths: Sequence[str], known: Mapping
     """
     _collect_by_hand()
     for at in range(0, len(paths), COLLECTED):
-        yield from read_files(reader, paths[at : at + COLLECTED], known, {})
+        yield from read_files(reader, paths[at : at + COLLECTED], known, {}, past)
         gc.collect()
 
 
