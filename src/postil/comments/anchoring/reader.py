@@ -180,7 +180,8 @@ def read_past(versions: FileVersions, steps: Sequence[tuple[str, str]], size: in
     if len(steps) > most:
         steps = [steps[number * (len(steps) - 1) // (most - 1)] for number in range(most)]
     largest = limits.GIT_OBJECT if parses_everything_here() else limits.HERE
-    texts = versions.read([blob for _, blob in steps if blob], largest, MOST_VERSIONS)
+    asked = [blob for _, blob in steps if blob]
+    texts = versions.read(asked, largest, MOST_VERSIONS) if asked else {}
     return [PastVersion(commit, texts.get(blob, "")) for commit, blob in steps if not blob or blob in texts]
 
 
