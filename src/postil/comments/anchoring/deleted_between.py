@@ -30,7 +30,7 @@ again, was never finished."""
 _CONFLICT = "\n<<<<<<< "
 
 
-class PastVersion(NamedTuple):
+class Between(NamedTuple):
     """A version of a file, and the commit that made it. A commit that deleted the file made an empty one."""
 
     commit: str
@@ -50,7 +50,7 @@ def doubt_added(
     now: Source,
     spans: Sequence[Span],
     here: Sequence[Relocation],
-    list_between: Callable[[], Sequence[PastVersion]],
+    list_between: Callable[[], Sequence[Between]],
 ) -> list[Relocation]:
     """Returns the same, but for places that were added after the code was deleted: a person looks at those.
 
@@ -107,9 +107,9 @@ def _read_beside(page: Page, row: int, step: int) -> str:
     return page.keys[at] if at >= 0 else ""
 
 
-def _leave_out_unfinished(old: str, between: Sequence[PastVersion], now: str) -> list[PastVersion]:
+def _leave_out_unfinished(old: str, between: Sequence[Between], now: str) -> list[Between]:
     """Returns the versions, but for those with conflicts in them, or that most lines left and came back to."""
-    kept: list[PastVersion] = []
+    kept: list[Between] = []
     before = _count_lines(old)
     for number, each in enumerate(between):
         lines = _count_lines(each.text)

@@ -30,10 +30,10 @@ from postil.comments.sidecar.dialects import LONGEST_LINE, trim_line
 from postil.comments.source_tree import Source
 
 if TYPE_CHECKING:
-    from postil.comments.anchoring.deleted_between import PastVersion
+    from postil.comments.anchoring.deleted_between import Between
     from postil.comments.sidecar.document import Sidecar
 
-ListBetween: TypeAlias = "Callable[[str], Sequence[PastVersion]]"
+ListBetween: TypeAlias = "Callable[[str], Sequence[Between]]"
 
 # Below this share of unchanged words the code under a comment is another one than the comment speaks of.
 STALE_BELOW = 0.6

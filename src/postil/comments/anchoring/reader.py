@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from postil.anchor.syntax.languages import Question, ask_slow_texts_of, language_of, parses_everything_here
 from postil.anchor.syntax.symbols import Symbol, symbols
-from postil.comments.anchoring.deleted_between import PastVersion
+from postil.comments.anchoring.deleted_between import Between
 from postil.comments.anchoring.locate import PresentSource, current_anchor, locate_all, locate_comments
 from postil.comments.anchoring.marker import count_anew, is_counted_by_editors, renew_marker
 from postil.comments.anchoring.swapped_files import Content
@@ -92,7 +92,7 @@ class CommentReader:
             return PresentSource(path, source, cautious=self.tree.cautious)
         history, blob, size = recent or RecentVersions(self.tree), source.blob, len(source.text)
 
-        def list_between(old: str) -> Sequence[PastVersion]:
+        def list_between(old: str) -> Sequence[Between]:
             return read_past(self.versions, history.list_between(path, old, blob), size)
 
         return PresentSource(path, source, cautious=self.tree.cautious, list_between=list_between)
@@ -174,7 +174,7 @@ class CommentReader:
         return list(zip(markers, places, strict=True))
 
 
-def read_past(versions: FileVersions, steps: Sequence[tuple[str, str]], size: int) -> list[PastVersion]:
+def read_past(versions: FileVersions, steps: Sequence[tuple[str, str]], size: int) -> list[Between]:
     """Returns versions of a file of about that size, by commits and blob ids, as far as they can be had."""
     most = max(2, min(MOST_PAST, LARGEST_PAST // max(1, size)))
     if len(steps) > most:
@@ -182,12 +182,12 @@ def read_past(versions: FileVersions, steps: Sequence[tuple[str, str]], size: in
     largest = limits.GIT_OBJECT if parses_everything_here() else limits.HERE
     asked = [blob for _, blob in steps if blob]
     texts = versions.read(asked, largest, MOST_VERSIONS) if asked else {}
-    return [PastVersion(commit, texts.get(blob, "")) for commit, blob in steps if not blob or blob in texts]
+    return [Between(commit, texts.get(blob, "")) for commit, blob in steps if not blob or blob in texts]
 
 
 def list_past(
     versions: FileVersions, past: Mapping[str, Sequence[tuple[str, str]]], size: int, blob: str
-) -> list[PastVersion]:
+) -> list[Between]:
     """Returns the versions after one, where their commits and blob ids are known."""
     return read_past(versions, past.get(blob, ()), size)
 

@@ -136,7 +136,7 @@ class Overview:
         recent = RecentVersions(self.tree)
         recent.expect(changed)
         reads = read_many(self.reader, changed, {path: held for path, held in contents.items() if path not in again})
-        for number, read in enumerate(self._ask_past(reads, recent), 1):
+        for number, read in enumerate(_ask_past(self.reader, reads, recent), 1):
             call.current().check()
             call.current().progress(number, len(changed), "reading comments")
             stamp, before = now[RelativePath(read.path)], known.get(read.path, "")
@@ -167,21 +167,6 @@ class Overview:
         self._join_doubled(changed)
         if len(changed) > AT_ONCE:
             self.index.catch_up()  # the next search finds the texts ready
-
-    def _ask_past(self, reads: Iterable[Read], recent: RecentVersions) -> Iterator[Read]:
-        """Yields what was read; files whose code may have been deleted and replaced since last, and read again.
-
-        Those are the ones of which git has versions between that of now and the one that a placed comment knew.
-        """
-        held: dict[str, Past] = {}
-        for read in reads:
-            placed = read.blob and not read.searched and any(note.state in PLACED for note in read.notes or ())
-            past = {blob: recent.list_between(read.path, blob, read.blob) for blob in read.versions} if placed else {}
-            if any(past.values()):
-                held[read.path] = past
-            else:
-                yield read
-        yield from read_many(self.reader, list(held), {}, held)
 
     def _find_swapped(
         self, contents: Mapping[str, Content], astray: Collection[tuple[str, str]], recent: RecentVersions
@@ -419,6 +404,22 @@ class Overview:
         except OSError:
             return ""
         return made.hexdigest()
+
+
+def _ask_past(reader: CommentReader, reads: Iterable[Read], recent: RecentVersions) -> Iterator[Read]:
+    """Yields what was read; files whose code may have been deleted and replaced since last, and read again.
+
+    Those are the ones of which git has versions between that of now and the one that a placed comment knew.
+    """
+    held: dict[str, Past] = {}
+    for read in reads:
+        placed = read.blob and not read.searched and any(note.state in PLACED for note in read.notes or ())
+        past = {blob: recent.list_between(read.path, blob, read.blob) for blob in read.versions} if placed else {}
+        if any(past.values()):
+            held[read.path] = past
+        else:
+            yield read
+    yield from read_many(reader, list(held), {}, held)
 
 
 class _Later:
