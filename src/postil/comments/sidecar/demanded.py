@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from msgspec import UNSET
@@ -30,55 +30,70 @@ def finish_markers(markers: Sequence[Marker], items: Items, texts_of: Callable[[
 def finish_comments(
     comments: Sequence[Comment],
     items: Items,
-    marker_of: Callable[[Comment], Marker | None],
+    lines: Mapping[str, int],
     texts_of: Callable[[int], LineTexts],
     now: str,
     new_id: NewId,
 ) -> Iterable[NewMarker]:
-    """Give each comment what it lacks. Returns the markers that are to be added, for those that had none."""
+    """Give each comment what it lacks; `lines` are those of the markers. Returns the markers of those that had none."""
     made: dict[int, NewMarker] = {}
+    held: dict[int, list[str]] = {}
     for index, comment in enumerate(comments):
         raw = decode_object(items.texts[index])
-        marker = marker_of(comment)
-        line = marker.line if marker else max(comment.line, 1)
-        if not marker:
-            new = made.get(line) or make_plain_marker(new_id("gm_"), line, texts_of(line), now)
-            made[line] = replace(new, commentIds=(*new.commentIds, str(raw["id"])))
+        has_marker = comment.markerId in lines
+        line = lines[comment.markerId] if has_marker else max(comment.line, 1)
+        if not has_marker:
+            if line not in made:
+                made[line] = make_plain_marker(new_id("gm_"), line, texts_of(line), now)
+            held.setdefault(line, []).append(str(raw["id"]))
         wanted: JsonObject = {
             "line": line,
             "author": comment.author,
             "created": comment.created or now,
             "updated": comment.updated or comment.created or now,
-            "ghostMarkerId": marker.id if marker else made[line].id,
+            "ghostMarkerId": comment.markerId if has_marker else made[line].id,
         }
         _add_missing(items, index, raw, wanted)
-    return made.values()
+    return [replace(marker, commentIds=tuple(held[line])) for line, marker in made.items()]
 
 
 def rename_twins(
-    comments: Sequence[Comment], markers: Sequence[Marker], items: Items, marker_items: Items, new_id: NewId
+    comments: Items, markers: Items, list_held: Callable[[], Sequence[Sequence[str]]], new_id: NewId
 ) -> None:
-    """Two comments made in the same millisecond by the reference server have one id: the later gets its own."""
-    seen: dict[str, int] = {}
-    holders = [each.commentIds for each in markers]  # as they were, whatever is written meanwhile
-    for index, comment in enumerate(comments):
-        count = seen[comment.id] = seen.get(comment.id, 0) + 1
+    """Two comments made in the same millisecond by the reference server have one id: the later gets its own.
+
+    `list_held` returns the comments that hang on each marker.
+    """
+    ids = [*comments.ids]
+    if len({*ids}) == len(ids):
+        return
+    holders, held_by = list_held(), dict[str, list[int]]()
+    for at, names in enumerate(holders):
+        for name in dict.fromkeys(names):
+            held_by.setdefault(name, []).append(at)
+    seen, known = dict[str, int](), {*ids}
+    joined: dict[int, list[str]] = {}
+    for index, name in enumerate(ids):
+        count = seen[name] = seen.get(name, 0) + 1
         if count == 1:
             continue
-        new = new_id("c_")
-        items.replace(index, {**decode_object(items.texts[index]), "id": new})
-        held = [at for at, names in enumerate(holders) if comment.id in names]
+        while (new := new_id("c_")) in known:  # of tens of thousands made in one second some are alike
+            pass
+        known.add(new)
+        comments.replace(index, {**decode_object(comments.texts[index]), "id": new})
+        held = held_by.get(name, [])
         if len(held) >= count:
-            raw = decode_object(marker_items.texts[held[count - 1]])
-            raw["commentIds"] = [new]
-            if "commentId" in raw:
-                raw["commentId"] = new
-            marker_items.replace(held[count - 1], raw)
+            raw = decode_object(markers.texts[held[count - 1]])
+            markers.replace(
+                held[count - 1], {**raw, "commentIds": [new]} | {key: new for key in ("commentId",) if key in raw}
+            )
         elif held:
-            raw = decode_object(marker_items.texts[held[0]])
-            names = raw.get("commentIds")
-            names = cast(list[object], names) if isinstance(names, list) else [*holders[held[0]]]
-            marker_items.replace(held[0], {**raw, "commentIds": [*names, new]})
+            joined.setdefault(held[0], []).append(new)
+    for at, more in joined.items():
+        raw = decode_object(markers.texts[at])
+        names = raw.get("commentIds")
+        names = cast(list[object], names) if isinstance(names, list) else [*holders[at]]
+        markers.replace(at, {**raw, "commentIds": [*names, *more]})
 
 
 def make_plain_marker(name: str, line: int, texts: LineTexts, now: str, end: int = 0) -> NewMarker:

@@ -10,8 +10,8 @@ A file may be a mixture (the reference server appends its shape to the extension
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TypeVar, cast
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple, TypeVar, cast
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -218,33 +218,50 @@ def trim_line(line: str) -> str:
     return line.strip()[:LONGEST_LINE]
 
 
+class Holder(NamedTuple):
+    """What a comment has to know of its marker."""
+
+    id: str
+    line: int
+
+
 MARKERS: msgspec.json.Decoder[list[AnyMarker] | None] = msgspec.json.Decoder(list[AnyMarker] | None)
 """Decodes a list of markers of any dialect."""
 
 
 def read_comments(found: AnyFile, markers: Sequence[Marker]) -> list[Comment]:
     """Returns the comments, in the file's order, each with the marker that holds it."""
-    holding: dict[str, list[Marker]] = {}
+    first: dict[str, Holder] = {}
+    named: dict[str, Holder] = {}
+    holding: set[tuple[str, str]] = set()
     for marker in markers:
+        holder = Holder(marker.id, marker.line)
+        named.setdefault(marker.id, holder)
         for comment in marker.commentIds:
-            holding.setdefault(comment, []).append(marker)
-    named = {marker.id: marker for marker in markers}
-    return [
-        read_comment(each, holding.get(each.id) or [named[i] for i in (each.ghostMarkerId,) if i in named])
-        for each in found.comments or ()
-    ]
+            if first.setdefault(comment, holder) is not holder:
+                holding.add((comment, marker.id))
+    return [read_comment(each, _find_own(each, first, named, holding)) for each in found.comments or ()]
 
 
-def find_holders(raw: AnyComment, markers: Sequence[Marker]) -> list[Marker]:
-    """Returns the markers that name a comment, or else the one that it names."""
-    holding = [each for each in markers if raw.id in each.commentIds]
-    return holding or [each for each in markers if each.id == raw.ghostMarkerId][-1:]
-
-
-def read_comment(raw: AnyComment, held_by: list[Marker]) -> Comment:
-    """Returns a comment; `held_by` are the markers that name it, or the one that it names."""
+def _find_own(
+    raw: AnyComment, first: Mapping[str, Holder], named: Mapping[str, Holder], holding: Collection[tuple[str, str]]
+) -> Holder | None:
     # The extension makes a second marker when a marked line is pasted: the comment's own one counts.
-    own = next((each for each in held_by if each.id == raw.ghostMarkerId), held_by[0] if held_by else None)
+    own = raw.ghostMarkerId
+    if own is not None and (raw.id not in first or (raw.id, own) in holding):
+        return named.get(own)
+    return first.get(raw.id)
+
+
+def find_holder(raw: AnyComment, markers: Sequence[Marker]) -> Holder | None:
+    """Returns the marker that one comment hangs on; `read_comments` finds those of all at once."""
+    naming = [each for each in markers if raw.id in each.commentIds]
+    own = next((each for each in naming or markers if each.id == raw.ghostMarkerId), naming[0] if naming else None)
+    return Holder(own.id, own.line) if own else None
+
+
+def read_comment(raw: AnyComment, own: Holder | None) -> Comment:
+    """Returns a comment; `own` is the marker that it hangs on."""
     created = on_one_line(raw.created or raw.timestamp or raw.updated or "")
     line = max(raw.line or raw.startLine or (own.line if own else 1), 1)
     return Comment(

@@ -289,7 +289,7 @@ class Sidecar:
         if content is None or content.comments is None or known is None or len(self.original or b"") > LARGE:
             return
         heads.comments[at], content.comments[at] = head, raw
-        read = dialects.read_comment(raw, dialects.find_holders(raw, self._read_markers or ()))
+        read = dialects.read_comment(raw, dialects.find_holder(raw, self._read_markers or ()))
         self._read_comments = [*known[:at], read, *known[at + 1 :]]  # who has the list sees what was
         self._stale = False
 
@@ -300,8 +300,11 @@ class Sidecar:
         if "endLine" in new and new["endLine"] is None:
             del new["endLine"]
             raw.pop("endLine", None)
-        self._markers.replace(_find_index(self.markers, marker), {**raw, **new})
+        at = _find_index(self.markers, marker)
+        self._markers.replace(at, {**raw, **new})
         self._touch(hangs_as_before="commentIds" not in new)
+        if self._large:
+            self._large.move_holder(at)
 
     def hang(self, comment: str, old: str, marker: JsonObject) -> None:
         """Take a comment from its old marker to another one, which is added if it is not here."""
@@ -345,10 +348,11 @@ class Sidecar:
         if not isinstance(self._document.value("version"), str):
             self._document.set("version", VERSION)
         self._touch()
-        rename_twins(self.comments, self.markers, self._comments, self._markers, new_id)
+        rename_twins(self._comments, self._markers, lambda: [each.commentIds for each in self.markers], new_id)
         self._touch()
+        lines = {each.id: max(each.line, 1) for each in reversed(self.raw_markers)}
         finish_markers(self.markers, self._markers, texts_of, now)
-        made = finish_comments(self.comments, self._comments, self.marker_of, texts_of, now, new_id)
+        made = finish_comments(self.comments, self._comments, lines, texts_of, now, new_id)
         for new in made:
             self._markers.insert(len(self._markers), new)
         self._touch()
@@ -465,13 +469,13 @@ def _is_made_on(marker: dialects.AnyMarker, blob: str) -> bool:
 
 def _find(among: Sequence[M], wanted: str) -> M | None:
     if isinstance(among, ReadAnew):
-        return among[among.ids.index(wanted)] if wanted in among.ids else None
+        return among[at] if (at := among.find(wanted)) >= 0 else None
     return next((each for each in among if each.id == wanted), None)
 
 
 def _find_index(among: Sequence[Comment] | Sequence[Marker], wanted: str) -> int:
     if isinstance(among, ReadAnew):
-        return among.ids.index(wanted)
+        return among.find(wanted)
     return next(index for index, each in enumerate(among) if each.id == wanted)
 
 

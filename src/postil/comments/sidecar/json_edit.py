@@ -45,6 +45,7 @@ class Items:
         self._tail = b"]"
         self._inserted: tuple[int, bytes] | None = None
         self._ids: list[str] | None = None
+        self._places: dict[str, int] | None = None
         self.changed = False
 
     def __len__(self) -> int:
@@ -74,11 +75,18 @@ class Items:
             self._ids = [_named.decode(each).id for each in self.texts]
         return self._ids
 
+    def find(self, name: str) -> int:
+        """Returns the place of the first object of that id, or -1. Looking for each of them takes linear time."""
+        if self._places is None:
+            ids = self.ids
+            self._places = dict(zip(reversed(ids), range(len(ids) - 1, -1, -1), strict=True))
+        return self._places.get(name, -1)
+
     def replace(self, index: int, item: JsonObject | Struct) -> int:
         """Write another object in the place of one. Returns how many bytes it has."""
         self.texts[index] = text = _format(item, 2)
-        if self._ids is not None:
-            self._ids[index] = _named.decode(text).id
+        if self._ids is not None and self._ids[index] != (name := _named.decode(text).id):
+            self._ids[index], self._places = name, None
         self.changed = True
         return len(text)
 
@@ -102,6 +110,7 @@ class Items:
             gap, self._tail = b"\n" + _INDENT * 2, b"\n" + _INDENT + b"]"
         self._gaps.insert(index, gap)
         texts.insert(index, text)
+        self._places = None
         if self._ids is not None:
             self._ids.insert(index, _named.decode(text).id)
 
@@ -109,6 +118,7 @@ class Items:
         """Take one object out."""
         texts = self.texts
         del texts[index]
+        self._places = None
         if self._ids is not None:
             del self._ids[index]
         if index == 0 and len(self._gaps) > 1:
@@ -155,6 +165,10 @@ class ReadAnew(Sequence[T]):
         """Their ids."""
         return self._items.ids
 
+    def find(self, name: str) -> int:
+        """Returns the place of the first of that id, or -1."""
+        return self._items.find(name)
+
     @overload
     def __getitem__(self, index: int) -> T: ...
     @overload
@@ -166,6 +180,9 @@ class ReadAnew(Sequence[T]):
 
     def __iter__(self) -> Iterator[T]:
         return map(self._read, self._items.texts)
+
+    def __reversed__(self) -> Iterator[T]:
+        return map(self._read, reversed(self._items.texts))
 
 
 class Document:

@@ -6,6 +6,7 @@ and the others stay views of the file. Pure. Not here: what is changed.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from postil.comments.sidecar.json_edit import ReadAnew
 
 if TYPE_CHECKING:
     from postil.comments.model import Comment
-    from postil.comments.sidecar.json_edit import Document, Piece
+    from postil.comments.sidecar.json_edit import Document, Items, Piece
 
 _comment = msgspec.json.Decoder(dialects.AnyComment).decode
 _full_comment = msgspec.json.Decoder(dialects.ExtensionComment).decode
@@ -32,6 +33,7 @@ class _Lined(Struct, frozen=True):
 
 
 class _Holds(Struct, frozen=True):
+    line: LineNumber
     commentIds: list[str] | None = None
     commentId: str | None = None
 
@@ -46,7 +48,7 @@ class OneByOne:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._comments, self._markers = document.items("comments"), document.items("ghostMarkers")
-        self._holders: dict[str, list[int]] | None = None
+        self._holders: _Holders | None = None
         self.raw_markers = ReadAnew(self._markers, _marker)
         self.markers = ReadAnew(self._markers, lambda piece: dialects.read_marker(_marker(piece)))
 
@@ -71,6 +73,11 @@ class OneByOne:
         """Other comments hang on the markers than before, or they have other places."""
         self._holders = None
 
+    def move_holder(self, at: int) -> None:
+        """A marker has another line than before."""
+        if self._holders:
+            self._holders.read_line(at)
+
     def is_complete(self) -> bool:
         """Whether the extension takes it as it is."""
         known, values = self._document.keys(), self._document
@@ -92,15 +99,36 @@ class OneByOne:
     def _read_comment(self, piece: Piece) -> Comment:
         raw = _comment(piece)
         if self._holders is None:
-            self._holders = {}
-            for index, each in enumerate(map(_holds, self._markers.texts)):
-                held = each.commentIds if each.commentIds is not None else [each.commentId] if each.commentId else []
-                for comment in held:
-                    self._holders.setdefault(comment, []).append(index)
-        held_by = [self.markers[each] for each in self._holders.get(raw.id, ())]
-        if not held_by and raw.ghostMarkerId in self.markers.ids:
-            held_by = [self.markers[self.markers.ids.index(raw.ghostMarkerId)]]
-        return dialects.read_comment(raw, held_by)
+            self._holders = _Holders(self._markers)
+        return dialects.read_comment(raw, self._holders.find(raw.id, raw.ghostMarkerId))
+
+
+class _Holders:
+    """Which marker each comment hangs on: found without reading a marker again, which may hold very many."""
+
+    def __init__(self, markers: Items) -> None:
+        self._markers = markers
+        self._lines = array("i")
+        self._first: dict[str, int] = {}
+        self._others: dict[tuple[str, str], int] = {}
+        for index, piece in enumerate(markers.texts):
+            each = _holds(piece)
+            self._lines.append(max(each.line, 1))
+            held = each.commentIds if each.commentIds is not None else [each.commentId] if each.commentId else []
+            for comment in held:
+                if self._first.setdefault(comment, index) != index:
+                    self._others.setdefault((comment, markers.ids[index]), index)
+
+    def read_line(self, at: int) -> None:
+        """Read anew where a marker is."""
+        self._lines[at] = max(_holds(self._markers.texts[at]).line, 1)
+
+    def find(self, comment: str, named: str | None) -> dialects.Holder | None:
+        """Returns the marker that holds a comment, of several the one that it names; else the one that it names."""
+        at = self._first.get(comment, -1)
+        if named is not None:
+            at = self._markers.find(named) if at < 0 else self._others.get((comment, named), at)
+        return dialects.Holder(self._markers.ids[at], self._lines[at]) if at >= 0 else None
 
 
 def check_items(text: bytes) -> None:

@@ -21,7 +21,7 @@ from postil.comments.clock import new_id, now
 from postil.comments.failures import FileAccessDenied, InvalidFilePath, SidecarDamaged
 from postil.comments.model import Addition
 from postil.comments.sidecar.dialects import Unreadable
-from postil.comments.sidecar.document import LineTexts, Sidecar, is_emptied
+from postil.comments.sidecar.document import Sidecar, is_emptied
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.giants import refuse_full, refuse_giants, refuse_grown
 from postil.comments.storage.group_commit import ClaimedAdd, PendingAdd, claim_pending
@@ -396,7 +396,9 @@ class Store:
             lines = self.tree.source(RelativePath(sidecar.path)).lines
         except Failure:
             lines = ()
-        sidecar.finish(lambda line: LineTexts.at(lines, line), now(), new_id)
+        from postil.comments.storage.demanded_texts import DemandedTexts  # only for files of other programs
+
+        sidecar.finish(DemandedTexts(sidecar.path, lines).at, now(), new_id)
 
     def remove(self, path: RelativePath) -> None:
         """Delete a sidecar."""

@@ -1,0 +1,104 @@
+"""Comment files that another program made to be slow: whatever hangs on what, they are changed in linear time.
+
+Each runs in a process that gets far more CPU than linear time takes, and far less than quadratic time would.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postil.comments.failures import CommentFileFull
+from postil.comments.storage.demanded_texts import DemandedTexts
+from tests.attack.test_ending import make_environ
+from tests.workspace.repositories import git, new_repository
+
+MOST_CPU = 20
+MANY = 39_000
+Made = tuple[list[dict[str, Any]], list[dict[str, Any]], str]
+
+
+def run_postil(folder: Path, root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Runs the shell command with a limit of CPU: one that takes more is killed."""
+    return subprocess.run(
+        [sys.executable, "-m", "postil", *words],
+        cwd=root,
+        env=make_environ(folder),
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU, MOST_CPU)),
+    )
+
+
+def plain(line: int = 1) -> list[dict[str, Any]]:
+    return [{"id": str(n), "text": str(n), "line": line} for n in range(MANY)]
+
+
+def twins_on_one_marker() -> Made:
+    return [{**each, "id": "1"} for each in plain()], [{"id": "m", "line": 1, "commentIds": ["1"]}], "x\n"
+
+
+def all_on_one_marker() -> Made:
+    return plain(), [{"id": "m", "line": 1, "commentIds": [str(n) for n in range(MANY)]}], "x\n"
+
+
+def markers_on_one_long_line() -> Made:
+    return plain()[:10], [{"id": f"m{n}", "line": 1} for n in range(MANY // 16)], "x" * 15_000_000
+
+
+@pytest.mark.parametrize("make", [twins_on_one_marker, all_on_one_marker, markers_on_one_long_line])
+def test_a_remark_is_added_to_a_file_whatever_hangs_on_what(tmp_path: Path, make: Callable[[], Made]) -> None:
+    root = new_repository(tmp_path / "r")
+    comments, markers, source = make()
+    (root / "a.py").write_text(source)
+    (root / "a.py.comments").write_text(json.dumps({"comments": comments, "ghostMarkers": markers}))
+    done = run_postil(tmp_path, root, "comments", "add", "a.py", "1", "hello")
+    assert done.returncode == 0, done.stderr
+    kept = json.loads((root / "a.py.comments").read_text())
+    assert len(kept["comments"]) == len({each["id"] for each in kept["comments"]}) == len(comments) + 1
+
+
+def test_a_remark_is_added_to_a_file_that_git_alone_has(tmp_path: Path) -> None:
+    root = new_repository(tmp_path / "r")
+    (root / "a.py").write_text("x\n")
+    (root / "a.py.comments").write_text(json.dumps({"comments": plain(), "ghostMarkers": []}))
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "x")
+    (root / "a.py.comments").unlink()
+    done = run_postil(tmp_path, root, "comments", "add", "a.py", "1", "hello")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads((root / "a.py.comments").read_text())["comments"]) == MANY + 1
+
+
+def test_comments_of_one_line_without_a_marker_get_one_in_linear_time(tmp_path: Path) -> None:
+    asked = (
+        "from postil.comments.sidecar.document import LineTexts, Sidecar\n"
+        'made = b\',\'.join(b\'{"id":"%d","text":"a","line":1}\' % n for n in range(250_000))\n'
+        "sidecar = Sidecar('a.py', b'{\"comments\":[' + made + b']}')\n"
+        "sidecar.finish(lambda line: LineTexts('', ''), 'now', lambda prefix: prefix + '1')\n"
+        "print(len(sidecar.markers[0].commentIds))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", asked],
+        env=make_environ(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU, MOST_CPU)),
+    )
+    assert (done.stdout.strip(), done.returncode) == ("250000", 0)
+
+
+def test_markers_are_not_given_more_of_their_lines_than_a_file_may_hold() -> None:
+    texts = DemandedTexts("a.py", ["x" * 2000] * 5)
+    with pytest.raises(CommentFileFull):
+        [texts.at(3) for _ in range(MANY)]
+    assert texts.given < 17 << 20
