@@ -102,3 +102,38 @@ def test_markers_are_not_given_more_of_their_lines_than_a_file_may_hold() -> Non
     with pytest.raises(CommentFileFull):
         [texts.at(3) for _ in range(MANY)]
     assert texts.given < 17 << 20
+
+
+def write_sides(root: Path, many: int, *, text: str = "a") -> None:
+    """Writes three versions of which each side added comments, as git hands them to its merge driver."""
+    for name, first, count in (("base", 0, 0), ("ours", 0, many), ("theirs", many, many)):
+        held = [{"id": str(n), "text": text, "line": 1, "ghostMarkerId": "m"} for n in range(first, first + count)]
+        marker = {"id": "m", "line": 1, "commentIds": [each["id"] for each in held]}
+        (root / name).write_text(json.dumps({"version": "2.1.0", "comments": held, "ghostMarkers": [marker]}))
+
+
+def test_very_many_comments_of_both_sides_are_merged(tmp_path: Path) -> None:
+    root = new_repository(tmp_path / "r")
+    write_sides(root, MANY // 2)
+    done = run_postil(tmp_path, root, "comments", "merge", "base", "ours", "theirs", "x.comments")
+    assert done.returncode == 0, done.stderr
+    merged = json.loads((root / "ours").read_text())
+    assert len(merged["comments"]) == len(merged["ghostMarkers"][0]["commentIds"]) == 2 * (MANY // 2)
+
+
+def test_what_is_too_large_to_be_merged_by_comment_is_left_to_git(tmp_path: Path) -> None:
+    root = new_repository(tmp_path / "r")
+    write_sides(root, 13, text="a" * 1_000_000)
+    done = run_postil(tmp_path, root, "comments", "merge", "base", "ours", "theirs", "x.comments")
+    assert done.returncode != 0
+    assert "too large to be merged by comment" in done.stdout + done.stderr
+    assert "<<<<<<< " in (root / "ours").read_text()
+
+
+def test_of_a_large_comment_file_git_shows_the_beginning(tmp_path: Path) -> None:
+    root = new_repository(tmp_path / "r")
+    write_sides(root, 14, text="a" * 1_000_000)
+    done = run_postil(tmp_path, root, "comments", "text", "ours")
+    assert done.returncode == 0, done.stderr
+    assert "bytes more" in done.stdout[-100:]
+    assert len(done.stdout) < 3 << 20

@@ -104,6 +104,10 @@ CHANGED_COMMENT: Final = 2 * MIB
 """A comment with its replies, as it is written, or a marker: a file with a larger one is read, and not changed."""
 CHANGED_COMMENTS: Final = 40_000
 """Comments of a file that is changed, and markers: ours fill it with some 20,000, another program may write more."""
+MERGED: Final = 24 * MIB
+"""The three versions of a comment file that are merged here, together; larger ones are left to git's merge of lines."""
+TEXTCONV: Final = 2 * MIB
+"""A comment file that git shows as text; of a larger one the beginning of the file itself is shown."""
 THREAD: Final = 1408 * KIB
 """A comment with its replies that takes one more: indented as it is written, it is still one that can be changed."""
 SETTINGS: Final = 256 * KIB

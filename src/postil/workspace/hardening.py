@@ -59,7 +59,8 @@ _VERBS: dict[str, tuple[str, ...]] = {
     "read-tree": ("--no-recurse-submodules",),
     **dict.fromkeys((
         "cat-file", "config", "fast-import", "for-each-ref", "hash-object", "index-pack", "ls-files", "ls-tree",
-        "merge-base", "pack-objects", "remote", "rev-list", "rev-parse", "symbolic-ref", "update-ref", "version",
+        "merge-base", "merge-file", "pack-objects", "remote", "rev-list", "rev-parse", "symbolic-ref", "update-ref",
+        "version",
     ), ()),
 }  # fmt: skip
 # Those that hold an index, or a pack that they make.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from postil.anchor.syntax.languages import is_installed, language_of
+from postil.comments.failures import CommentFileFull, CommentTooLarge
 from postil.comments.index.fit import digest_shown
 from postil.comments.operations.restore import Restored, WholeFile, restore_all, restore_one, show_name, show_said
 from postil.comments.sidecar.dialects import Unreadable
@@ -23,7 +24,7 @@ from postil.comments.storage.erased import (
     find_erased_replies,
     read_gone,
 )
-from postil.comments.storage.giants import refuse_full
+from postil.comments.storage.giants import refuse_full, refuse_merge
 from postil.comments.storage.repair import Fault, find_faults
 from postil.comments.storage.store import SUFFIX
 from postil.core import call, limits
@@ -141,9 +142,10 @@ class Merged(Answer, frozen=True):
     """A sidecar merged by the driver."""
 
     path: str
+    said: str = ""
 
     def for_model(self) -> str:
-        return ""
+        return self.said
 
 
 class MaintenanceTools:
@@ -289,6 +291,10 @@ class MaintenanceTools:
             except OSError as fault:
                 raise StorageFailed(f"{name} cannot be read: {fault.strerror}", advice="Merge it by hand") from fault
         try:
+            refuse_merge((path or ours).removesuffix(SUFFIX), *sides)
+        except (CommentFileFull, CommentTooLarge):
+            return self._merge_lines(base, ours, theirs, path or ours)
+        try:
             result = merge_sidecars((path or ours).removesuffix(SUFFIX), *sides)
         except Unreadable as fault:
             raise Failure(f"{path or ours} cannot be merged: {fault}", advice="Resolve it by hand") from None
@@ -296,6 +302,15 @@ class MaintenanceTools:
         folder, name = os.path.split(os.path.abspath(ours))
         atomic_write(folder, RelativePath(name), result)
         return Merged(path or ours)
+
+    def _merge_lines(self, base: str, ours: str, theirs: str, path: str) -> Merged:
+        """Leave a file that is too large for us to git, which merges it line by line."""
+        names = (os.path.abspath(each) for each in (ours, base, theirs))
+        done = try_git(self._context.tree.root, "merge-file", *names)
+        said = f"{path} is too large to be merged by comment, and was merged by git, line by line"
+        if done.status != 0:
+            raise Failure(f"{said}, with conflicts", advice="Resolve them by hand")
+        return Merged(path, said)
 
     @writes("comments_setup_git", shell="setup git", tool=False)
     def setup_git(

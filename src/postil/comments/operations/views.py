@@ -21,7 +21,7 @@ from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.format import strip_tag
 from postil.comments.storage.store import LARGEST_SIDECAR
-from postil.core import call
+from postil.core import call, limits
 from postil.core.answer import LARGEST, Answer
 from postil.core.failure import InvalidArguments, NotFound
 from postil.core.operation import reads
@@ -247,6 +247,10 @@ class ViewTools:
             data = read_named(path, LARGEST_SIDECAR)
         except OSError as fault:
             raise NotFound(f"{path} cannot be read: {fault.strerror}", advice="Name a comment file") from fault
+        if len(data) > limits.TEXTCONV:  # as text it would take twelve times as much to hold
+            shown = data[: limits.TEXTCONV].decode("utf-8", "replace")
+            left = len(data) - limits.TEXTCONV
+            return f"{harmless(shown)}\n… {left:,} bytes more: the file is too large to be shown as text\n"
         try:
             return harmless(render_text(Sidecar(path, data or None)))  # git shows it without looking at it
         except Unreadable:

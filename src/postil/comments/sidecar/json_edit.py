@@ -7,7 +7,7 @@ its unknown keys, and a diff shows what happened. Pure. Not here: what the objec
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain
 from typing import TypeAlias, TypeVar, cast, overload
 
@@ -127,6 +127,28 @@ class Items:
             del self._gaps[index]
         if not texts:
             self._tail = b"]"
+        self.changed = True
+
+    def rearrange(self, inserted: Sequence[tuple[int, JsonObject]], removed: Collection[int]) -> None:
+        """Write objects before those at their places, in order, and take some out; the places are those of before."""
+        texts, gaps = self.texts, self._gaps
+        if inserted and not texts:
+            gaps, self._tail = [b"\n" + _INDENT * 2], b"\n" + _INDENT + b"]"
+        made: list[tuple[bytes, Piece]] = []
+        first, at = gaps[:1], 0
+        for place, item in (*inserted, (len(texts), None)):
+            kept = range(at, place)
+            made += ((gaps[index], texts[index]) for index in kept if index not in removed)
+            at = place
+            if item is not None:
+                gap = gaps[place] if place < len(gaps) else _GAP
+                made.append((gap, _format(item, 2)))
+                if place < len(gaps):
+                    gaps[place] = _GAP
+        self._texts = [text for _, text in made]
+        self._gaps = [*first, *(gap for gap, _ in made[1:])] if made else []
+        self._tail = self._tail if made else b"]"
+        self._ids = self._places = None
         self.changed = True
 
     def pieces(self) -> Iterator[Piece | memoryview]:

@@ -9,20 +9,10 @@ from __future__ import annotations
 from typing import cast
 
 from postil.comments.model import EDITED_BY
-from postil.comments.sidecar.document import OWN_KEY, Sidecar
-from postil.comments.sidecar.json_edit import JsonObject
+from postil.comments.sidecar.document import Sidecar
+from postil.comments.sidecar.hung_markers import HungMarkers
+from postil.comments.sidecar.json_edit import Items, JsonObject, decode_object
 
-_PLACE_KEYS = (
-    "line",
-    "endLine",
-    "astAnchor",
-    "lineHash",
-    "lineText",
-    "prevLineText",
-    "nextLineText",
-    "lastVerified",
-    OWN_KEY,
-)
 _LINES = ("line", "startLine", "endLine")
 WHERE = (*_LINES, "ghostMarkerId")
 """The keys of a comment that say where it is: all from one side."""
@@ -32,26 +22,56 @@ REVISIONS = "x-revisions"
 def merge_sidecars(path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> bytes:
     """Returns the sidecar that holds what both sides hold; Unreadable when one of them cannot be understood."""
     old, here, there = Sidecar(path, base), Sidecar(path, ours), Sidecar(path, theirs)
-    before, mine, other = _comments(old), _comments(here), _comments(there)
-    for comment, raw in other.items():
-        known = before.get(comment)
-        if comment in mine:
-            new = merge_comment(known or {}, mine[comment], raw)
-            marker = _moved_there(known or {}, here, mine[comment], there, raw)
-            where = raw if marker else mine[comment]
-            new = {key: value for key, value in new.items() if key not in WHERE}
-            new |= {key: where[key] for key in WHERE if key in where}
-            if new != mine[comment]:
-                here.change(comment, new, tuple(key for key in mine[comment] if key not in new))
-            if marker:
-                here.hang(comment, str(mine[comment].get("ghostMarkerId")), there.raw_marker(marker))
-        elif known is None or not _says_the_same(known, raw):  # new over there, or edited there and deleted here
-            _take(here, there, comment, raw)
-    for comment, raw in mine.items():
-        if comment not in other and comment in before and _says_the_same(before[comment], raw):
-            here.remove(comment)
-    _merge_markers(old, here, there)
+    (before, _), (mine, _), (other, _) = old.lists(), here.lists(), there.lists()
+    hung = HungMarkers(old, here, there)
+    added: list[JsonObject] = []
+    bare: list[JsonObject] = []
+    for index, found in enumerate(there.comments):
+        if other.find(found.id) != index:
+            continue  # a twin: the first of them counts
+        piece, known = other.texts[index], before.find(found.id)
+        at = mine.find(found.id)
+        if at >= 0:
+            if bytes(mine.texts[at]) != bytes(piece):
+                was = decode_object(before.texts[known]) if known >= 0 else {}
+                _merge_one(mine, at, was, decode_object(piece), hung)
+            continue
+        raw = decode_object(piece)
+        if known >= 0 and _says_the_same(decode_object(before.texts[known]), raw):
+            continue  # deleted here, and not edited there
+        line = hung.take(found)
+        if line:
+            own: JsonObject = {} if isinstance(raw.get("line"), int) else {"line": line}
+            added.append({"line": line, **raw, **own, "ghostMarkerId": found.markerId})
+        else:
+            bare.append(raw)
+    removed: set[int] = set()
+    for index, name in enumerate(mine.ids):
+        known = before.find(name) if other.find(name) < 0 and mine.find(name) == index else -1
+        if known >= 0 and _says_the_same(decode_object(before.texts[known]), decode_object(mine.texts[index])):
+            removed.add(index)
+            hung.take_off(name)
+    new_markers = hung.finish()
+    comments, markers = here.place_all(added, new_markers)
+    if added or bare or removed:
+        mine.rearrange([*comments, *((len(mine), raw) for raw in bare)], removed)
+    if new_markers or hung.gone:
+        here.lists()[1].rearrange(markers, hung.gone)
     return here.text()
+
+
+def _merge_one(mine: Items, at: int, was: JsonObject, theirs: JsonObject, hung: HungMarkers) -> None:
+    """Write a comment that both sides have, and have it hang where it belongs."""
+    ours = decode_object(mine.texts[at])
+    new = merge_comment(was, ours, theirs)
+    marker = hung.find_moved(was, ours, theirs)
+    where = theirs if marker else ours
+    new = {key: value for key, value in new.items() if key not in WHERE}
+    new |= {key: where[key] for key in WHERE if key in where}
+    if new != ours:
+        mine.replace(at, {key: value for key, value in ours.items() if key in new} | new)
+    if marker:
+        hung.hang(str(ours.get("id")), str(ours.get("ghostMarkerId")), marker)
 
 
 def _says_the_same(known: JsonObject, raw: JsonObject) -> bool:
@@ -59,18 +79,6 @@ def _says_the_same(known: JsonObject, raw: JsonObject) -> bool:
     given = ("ghostMarkerId",) if "ghostMarkerId" not in known else ()
     was, now = ({key: each[key] for key in each if key not in (*_LINES, *given)} for each in (known, raw))
     return was == now
-
-
-def _moved_there(known: JsonObject, here: Sidecar, mine: JsonObject, there: Sidecar, theirs: JsonObject) -> str:
-    """Returns the marker that the other side moved a comment to; empty where our side's place counts."""
-    old, ours, other = (str(raw.get("ghostMarkerId") or "") for raw in (known, mine, theirs))
-    if other in (ours, old) or not any(each.id == other for each in there.markers):
-        return ""
-    if ours == old:
-        return other
-    verified = {each.id: each.lastVerified for sidecar in (here, there) for each in sidecar.markers}
-    later = max((ours, other), key=lambda marker: (verified.get(marker, ""), marker))
-    return later if later != ours else ""
 
 
 def merge_comment(base: JsonObject, ours: JsonObject, theirs: JsonObject) -> JsonObject:
@@ -128,36 +136,3 @@ def _by_id(items: object) -> dict[str, object]:
 def _made(item: object) -> tuple[str, str]:
     raw = cast(JsonObject, item) if isinstance(item, dict) else {}
     return str(raw.get("created") or raw.get("at") or ""), str(raw.get("id") or raw.get("text") or "")
-
-
-def _comments(sidecar: Sidecar) -> dict[str, JsonObject]:
-    return {each.id: sidecar.raw_comment(each.id) for each in sidecar.comments}
-
-
-def _take(here: Sidecar, there: Sidecar, comment: str, raw: JsonObject) -> None:
-    found = there.comment(comment)
-    marker = there.marker_of(found) if found else None
-    if marker:
-        line: JsonObject = {} if isinstance(raw.get("line"), int) else {"line": marker.line}
-        here.add({"line": marker.line, **raw, **line}, {**there.raw_marker(marker.id), "commentIds": [comment]})
-    else:
-        here.add_bare(raw)
-
-
-def _merge_markers(old: Sidecar, here: Sidecar, there: Sidecar) -> None:
-    """Where a marker is, as one thing: from the side that moved it, or from the one that looked later."""
-    before = {each.id: old.raw_marker(each.id) for each in old.markers}
-    other = {each.id: there.raw_marker(each.id) for each in there.markers}
-    for marker in here.markers:
-        theirs = other.get(marker.id)
-        if theirs is None:
-            continue
-        mine = here.raw_marker(marker.id)
-        places = [_place(each) for each in (before.get(marker.id, {}), mine, theirs)]
-        later = str(theirs.get("lastVerified", "")) > str(mine.get("lastVerified", ""))
-        if places[2] not in (places[1], places[0]) and (places[1] == places[0] or later):
-            here.change_marker(marker.id, {**dict.fromkeys(("endLine",)), **places[2]})
-
-
-def _place(raw: JsonObject) -> JsonObject:
-    return {key: raw[key] for key in _PLACE_KEYS if key in raw}

@@ -17,7 +17,7 @@ from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.merge import merge_sidecars
 from postil.comments.source_tree import tell_ignored
-from postil.comments.storage.giants import refuse_full, refuse_giants
+from postil.comments.storage.giants import refuse_full, refuse_giants, refuse_merge
 from postil.core.failure import Failure
 from postil.workspace.files import atomic_write
 from postil.workspace.paths import RelativePath
@@ -77,6 +77,7 @@ def _join(path: RelativePath, staged: Staged) -> bytes | None:
     for each in staged:
         refuse_giants(path, each)
     if staged.ours and staged.theirs:
+        refuse_merge(path, *staged)
         return merge_sidecars(path, staged.base, staged.ours, staged.theirs)
     return staged.whole or staged.ours or staged.theirs
 

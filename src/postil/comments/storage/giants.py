@@ -53,6 +53,15 @@ def refuse_giants(path: str, data: bytes | None) -> None:
                 raise CommentTooLarge(path, _read_id(each), size, limits.CHANGED_COMMENT, what)
 
 
+def refuse_merge(path: str, *sides: bytes | None) -> None:
+    """Raises CommentFileFull, or CommentTooLarge, where versions of a comment file are too large to be merged here."""
+    size = sum(len(side or b"") for side in sides)
+    if size > limits.MERGED:
+        raise CommentFileFull(path, f"has versions of {size:,} bytes, and no more than {limits.MERGED:,} are merged")
+    for side in sides:
+        refuse_giants(path, side)
+
+
 def refuse_grown(sidecar: Sidecar) -> None:
     """Raises CommentTooLarge where a comment became too long to be changed again: tiny values grow, indented."""
     size, comment = sidecar.longest

@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from postil.comments.clock import new_id, now
-from postil.comments.failures import SidecarDamaged
+from postil.comments.failures import CommentFileFull, CommentTooLarge, SidecarDamaged
 from postil.comments.git.blame import read_at
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.sidecar.merge import merge_sidecars
 from postil.comments.storage.doubled import find_home, join_comment
-from postil.comments.storage.giants import read_to_change, refuse_full
+from postil.comments.storage.giants import read_to_change, refuse_full, refuse_merge
 from postil.comments.storage.store import SUFFIX, Store, sidecar_path
 from postil.core import call
 from postil.core.failure import Failure
@@ -146,8 +146,9 @@ def _list_copies(store: Store, path: RelativePath) -> Iterator[tuple[str, bytes]
         stages = _read_stages(store, path)
         if 2 in stages and 3 in stages:
             try:
+                refuse_merge(path, stages.get(1), stages[2], stages[3])
                 yield "both sides of the merge", merge_sidecars(path, stages.get(1), stages[2], stages[3])
-            except Unreadable:
+            except (Unreadable, CommentFileFull, CommentTooLarge):
                 pass
     folder, _, name = path.rpartition("/")
     here = os.path.join(store.tree.root, folder)

@@ -23,7 +23,7 @@ from postil.comments.model import Addition
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar, is_emptied
 from postil.comments.source_tree import SourceTree
-from postil.comments.storage.giants import refuse_full, refuse_giants, refuse_grown
+from postil.comments.storage.giants import refuse_full, refuse_giants, refuse_grown, refuse_merge
 from postil.comments.storage.group_commit import ClaimedAdd, PendingAdd, claim_pending
 from postil.comments.storage.last_written import MOST_KEPT, LastWritten, has_stayed, look_at_index
 from postil.comments.storage.write_log import WriteLog
@@ -369,6 +369,7 @@ class Store:
     def _merge(self, path: RelativePath, base: bytes | None, ours: bytes, theirs: bytes | None) -> bytes:
         from postil.comments.sidecar.merge import merge_sidecars  # only where two programs met
 
+        refuse_merge(path, base, ours, theirs)
         try:
             merged = ours if theirs is None else merge_sidecars(path, base, ours, theirs)
         except Unreadable as fault:
