@@ -19,6 +19,8 @@ from msgspec import Raw, Struct, field
 from postil.comments.model import EDITED_BY, AiMeta, Anchor, Comment, LineNumber, Marker, Param, Reply, Revision, Status
 from postil.core.others.visible import on_one_line
 
+OWN_KEY = "x-anchor"
+"""What we keep on a marker."""
 LONGEST_LINE = 2000
 """So much of a line is kept beside its hash: a minified file must not be copied into its sidecar."""
 KNOWN_VERSION = re.compile(r"(1\.0|2\.0|2\.1)(\.\d+)?")
@@ -109,7 +111,7 @@ class AnyMarker(_Marker, frozen=True, kw_only=True):
     nextLineText: str | None = None
     lineHash: str | None = None
     lastVerified: str | None = None
-    own: object = field(default=None, name="x-anchor")
+    own: object = field(default=None, name=OWN_KEY)
 
 
 class ExtensionMarker(_Marker, frozen=True, kw_only=True):

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Sequence
-from itertools import accumulate
 from operator import le
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -35,14 +34,11 @@ if TYPE_CHECKING:
     from postil.comments.sidecar.one_by_one import OneByOne
 
 VERSION = "2.1.0"
-OWN_KEY = "x-anchor"
 _OWN_KEYS = frozenset({"file", "version", "ghostMarkers", "comments"})
 
 LARGE = 512 * 1024
 """Bytes of a sidecar of which a larger one is read so. As `limits.COMMENTS_HERE`, which is not of this folder."""
 M = TypeVar("M", Comment, Marker)
-Inserted: TypeAlias = list[tuple[int, JsonObject]]
-"""Objects, each with the place before which it belongs."""
 
 
 class LineTexts(NamedTuple):
@@ -364,11 +360,6 @@ class Sidecar:
         """Returns the comments and the markers as they are written, for who changes very many of them."""
         return self._comments, self._markers
 
-    def place_all(self, comments: Sequence[JsonObject], markers: Sequence[JsonObject]) -> list[Inserted]:
-        """Returns where the extension would put comments, and markers, each list in the order in which it came."""
-        known = [line for _, line in self._list_lines()], [each.line for each in self.raw_markers]
-        return [_place(lines, some) for lines, some in zip(known, (comments, markers), strict=True)]
-
     def name_source(self) -> None:
         """Say whose sidecar this is, when the source was renamed; a folder may be counted from elsewhere and stays."""
         named = self._document.value("file")
@@ -502,13 +493,6 @@ def _position(lines: list[int], line: int) -> int:
         if lines[index - 1] <= line:
             return index
     return 0
-
-
-def _place(lines: list[int], items: Sequence[JsonObject]) -> Inserted:
-    """As `_position` for one after the other, in linear time."""
-    least = [*accumulate(reversed(lines), min)][::-1]  # of the lines from there on
-    ordered = sorted(items, key=lambda each: _integer(each["line"]))
-    return [(bisect_right(least, _integer(each["line"])), each) for each in ordered]
 
 
 def _integer(value: object) -> int:

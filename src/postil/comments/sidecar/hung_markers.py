@@ -5,10 +5,15 @@ They are written once, when all that hangs on them is known: a file may have 40,
 
 from __future__ import annotations
 
-from postil.comments.model import Comment
-from postil.comments.sidecar.dialects import AnyMarker
-from postil.comments.sidecar.document import OWN_KEY, Sidecar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from postil.comments.sidecar.dialects import OWN_KEY, AnyMarker
 from postil.comments.sidecar.json_edit import Items, JsonObject, decode_object
+
+if TYPE_CHECKING:
+    from postil.comments.model import Comment
+    from postil.comments.sidecar.document import Sidecar
 
 _PLACE_KEYS = (
     "line",
@@ -45,7 +50,9 @@ class HungMarkers:
         for raw in there.raw_markers:
             self._lines.setdefault(raw.id, max(raw.line, 1))
             self._verified.setdefault(raw.id, raw.lastVerified or "")
+        self._mine_lines: list[int] = []
         for index, raw in enumerate(here.raw_markers):
+            self._mine_lines.append(raw.line)
             self._verified.setdefault(raw.id, raw.lastVerified or "")
             self._add(_Hung(raw.id, index, dict.fromkeys(_list_held(raw))))
 
@@ -95,6 +102,10 @@ class HungMarkers:
                 marker.changed = True
                 if not marker.held and self._named.get(marker.name) is marker:
                     del self._named[marker.name]
+
+    def list_lines(self) -> Sequence[int]:
+        """Returns the lines of our markers, as they were."""
+        return self._mine_lines
 
     def finish(self) -> list[JsonObject]:
         """Write what became of our markers. Returns those that are to be added."""

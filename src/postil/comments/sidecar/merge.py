@@ -6,6 +6,9 @@ both changed keeps the newer one, and the other as a revision; a comment deleted
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import cast
 
 from postil.comments.model import EDITED_BY
@@ -52,12 +55,23 @@ def merge_sidecars(path: str, base: bytes | None, ours: bytes | None, theirs: by
             removed.add(index)
             hung.take_off(name)
     new_markers = hung.finish()
-    comments, markers = here.place_all(added, new_markers)
     if added or bare or removed:
-        mine.rearrange([*comments, *((len(mine), raw) for raw in bare)], removed)
+        lines = [_find_line(decode_object(piece)) for piece in mine.texts] if added else []
+        mine.rearrange([*_place(lines, added), *((len(mine), raw) for raw in bare)], removed)
     if new_markers or hung.gone:
-        here.lists()[1].rearrange(markers, hung.gone)
+        here.lists()[1].rearrange(_place(hung.list_lines(), new_markers), hung.gone)
     return here.text()
+
+
+def _place(lines: Sequence[int], items: Sequence[JsonObject]) -> list[tuple[int, JsonObject]]:
+    """Returns where the extension would put some items: each after the last whose line is not greater."""
+    least = [*accumulate(reversed(lines), min)][::-1]  # of the lines from there on
+    return [(bisect_right(least, _find_line(each)), each) for each in sorted(items, key=_find_line)]
+
+
+def _find_line(raw: JsonObject) -> int:
+    line = raw.get("line")
+    return line if isinstance(line, int) else 0
 
 
 def _merge_one(mine: Items, at: int, was: JsonObject, theirs: JsonObject, hung: HungMarkers) -> None:

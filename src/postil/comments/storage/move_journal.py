@@ -26,7 +26,8 @@ from postil.comments.model import Comment, Event, Located, Marker, NewMarker, Ot
 from postil.comments.operations.answers import Moved, describe_anchor
 from postil.comments.operations.validation import find_comment
 from postil.comments.sidecar.demanded import make_plain_marker
-from postil.comments.sidecar.document import OWN_KEY, LineTexts, Sidecar
+from postil.comments.sidecar.dialects import OWN_KEY
+from postil.comments.sidecar.document import LineTexts, Sidecar
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.source_tree import Source
 from postil.comments.storage.first_write import tell_first
