@@ -4,7 +4,8 @@ An editor with an old copy in memory takes out what was written meanwhile; anoth
 (`git/taken_out.py`). What git did (a checkout, a pull, a commit) is not told: then the sidecar is what the last commit
 holds, or the comment is in a commit of another branch or an earlier one, and not in the last. So a comment counts as
 erased while its sidecar differs from the last commit, no file of the workspace holds it, no commit but the last has
-it, and the sidecar was not a version without it that git has when we wrote it again (`find_discarded`). Not here: how it is written again (`storage/put_back.py`).
+it, and the sidecar was not a version without it that git has when we wrote it again (`find_discarded`). Not here: how
+it is written again (`storage/put_back.py`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ from postil.comments.model import Comment
 from postil.comments.sidecar.dialects import AnyComment, find_id
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.noted import LostReply, Noted, list_replies
-from postil.comments.storage.put_back import read_deleted
 from postil.comments.storage.store import Store
 from postil.comments.storage.write_log import LogReader, Row, Written, decode_line
 from postil.core import limits
@@ -158,6 +158,8 @@ class Gone:
 
         Raises GitTimedOut.
         """
+        from postil.comments.storage.put_back import read_deleted  # only where files may be gone
+
         found = {
             path: read_deleted(self._store, RelativePath(path), self.list_taken_out(path))
             for path in find_deleted_here(self._store.tree, timeout)

@@ -26,23 +26,20 @@ class LastWritten:
 
     def __init__(self) -> None:
         self._kept: Sidecar | None = None
-        self._content: bytes | None = None
+        self.content: bytes | None = None
+        """What was written last: a sidecar whose `original` is this was read from no file."""
 
     def take(self, path: str, data: bytes) -> Sidecar | None:
         """Returns the sidecar of this source when the file is still what was written, to the byte. Holds none then."""
         kept, self._kept = self._kept, None
         return kept if kept is not None and kept.path == path and kept.original == data else None
 
-    def is_of(self, sidecar: Sidecar) -> bool:
-        """Whether the file that a sidecar was read from is what was written here last."""
-        return sidecar.original is not None and sidecar.original is self._content
-
     def keep(self, sidecar: Sidecar, content: bytes | None) -> None:
         """Hold a sidecar whose file is exactly `content` now; none when it is something else."""
         self._kept = None
         if content is not None and len(content) <= MOST_KEPT:
             sidecar.original, sidecar.changed = content, False  # further changes are changes of that
-            self._kept, self._content = sidecar, content
+            self._kept, self.content = sidecar, content
 
 
 def look_at_index(git_dir: str) -> tuple[int, int, int] | None:

@@ -327,7 +327,7 @@ class Store:
 
     def _note(self, sidecar: Sidecar) -> None:
         """Keep what was written, for the case that another program takes it out again."""
-        known = sidecar.original if self.tree.git and not self._last.is_of(sidecar) else None
+        known = sidecar.original if self.tree.git and sidecar.original is not self._last.content else None
         base = blob_id(known, self.tree.id_width) if known else ""  # git may have put it there
         self.log.note(sidecar.path, now(), sidecar.steps, base)
         sidecar.steps.clear()

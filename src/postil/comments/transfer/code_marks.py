@@ -22,7 +22,7 @@ _LONGEST = (MOST + 2 * AROUND + 1) * _SIZE + 3
 _BLANK = code_lines([""])
 
 
-class Places(Struct, frozen=True):
+class MarkedCode(Struct, frozen=True):
     """Where marked code is in a text: how often, and on which line it surely is; 0 where none is sure."""
 
     count: int
@@ -47,7 +47,7 @@ def name_marked(marks: str) -> str | None:
     return marks.split(".")[3] if marks.count(".") == 3 else None
 
 
-def find_marked(marks: str, text: str, line: int, name: str | None = None, named: Sequence[str] = ()) -> Places:
+def find_marked(marks: str, text: str, line: int, name: str | None = None, named: Sequence[str] = ()) -> MarkedCode:
     """Returns where marked code surely is. `name` is the symbol it was in, `named` the one of each line of the text.
 
     In a symbol of that name a line is believed that is the only one, or that has what stood next to it; of several the
@@ -56,7 +56,7 @@ def find_marked(marks: str, text: str, line: int, name: str | None = None, named
     """
     above, own, below, *_ = [*marks.split("."), "", ""]
     if not own or len(marks) > _LONGEST:  # nobody writes more
-        return Places(0)
+        return MarkedCode(0)
     codes = _code_text(text)
     places = _list_places(codes, above, own, below, line)
     known = sum(code != _BLANK for code in _split(above + below))
@@ -65,18 +65,18 @@ def find_marked(marks: str, text: str, line: int, name: str | None = None, named
         is_gone = name not in named
         of_name = [one for one in places if one.is_whole and known > 1 and (is_gone or one.line == line)]
     if not of_name:
-        return Places(len(places))
+        return MarkedCode(len(places))
     best = max(of_name)
     rivals = [one for one in of_name if one.alike == best.alike]
     if len(rivals) > 1 and not (best.is_whole and best.line == line):
-        return Places(len(places))
+        return MarkedCode(len(places))
     is_only = len(places) == 1 and own != _BLANK
     in_symbol = bool(name) and name != _BLANK
     is_sure = 2 * best.alike >= known and known > 0
     is_sure |= is_only and (best.has_neighbour or in_symbol or not known)
     is_sure |= best.is_whole and best.line == line
     is_sure |= own != _BLANK and best.has_neighbour and in_symbol
-    return Places(len(places), best.line if is_sure else 0)
+    return MarkedCode(len(places), best.line if is_sure else 0)
 
 
 class _Place(Struct, frozen=True, order=True):

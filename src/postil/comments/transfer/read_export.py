@@ -25,7 +25,7 @@ from postil.comments.sidecar.dialects import trim_line
 from postil.comments.sidecar.document import LineTexts
 from postil.comments.sidecar.format import detect_tag
 from postil.comments.source_tree import Source
-from postil.comments.transfer.code_marks import Places, find_marked, mark_lines, mark_symbol, name_marked
+from postil.comments.transfer.code_marks import MarkedCode, find_marked, mark_lines, mark_symbol, name_marked
 from postil.core import limits
 from postil.core.failure import InvalidArguments
 
@@ -207,7 +207,7 @@ def make_record_marker(record: Record, source: Source, name: str, now: str) -> N
     return replace(plain, anchor=Anchor(wrote=wrote)) if wrote else plain
 
 
-def _find_places(record: Record, marks: str, source: Source, line: int) -> Places:
+def _find_places(record: Record, marks: str, source: Source, line: int) -> MarkedCode:
     """Returns where the code of a comment is in a source, by its codes and by what it was in."""
     name = name_marked(marks)
     if name is not None:
