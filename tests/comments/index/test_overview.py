@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from postil.comments.anchoring.line_holders import list_changed
 from postil.comments.index import overview
 from postil.comments.source_tree import SourceTree
+from postil.core import call
+from postil.core.call import Call
 from tests.comments.shop import CODE, add_at
-from tests.comments.workspaces import Comments, root_of, sidecar, workspace, write
+from tests.comments.workspaces import FUNCTIONS, Comments, root_of, sidecar, split, workspace, write
 
 
 @pytest.fixture
@@ -116,3 +119,28 @@ def test_git_is_not_asked_for_lost_code_when_no_file_has_changed(
     write(tmp_path, "b.py", "b = 1\n\n\ndef gone():\n    return os.getcwd()\n")
     Comments(str(tmp_path)).listed()
     assert asked
+
+
+class _Watched(Call):
+    """A call that keeps what is told of its progress."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[str] = []
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        self.told.append(message)
+
+
+def test_looking_in_other_files_has_progress_of_its_own(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": FUNCTIONS})
+    comments.add("a.py", 2, "about the first")
+    split(tmp_path, 0)
+    watched = _Watched()
+
+    def look() -> None:
+        call.enter(watched)
+        Comments(str(tmp_path)).overview.refresh()
+
+    copy_context().run(look)
+    assert "looking in other files for the code of a.py" in watched.told

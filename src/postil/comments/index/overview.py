@@ -219,10 +219,14 @@ class Overview:
         again = [path for path, (seen, some) in with_lost.items() if some and seen.notes is None]
         apart = {read.path: read.notes for read in read_apart(self.reader, list_large(self.reader, again), {})}
         recent.expect(with_lost)
+        searched = 0
         for at in range(0, len(with_lost), AT_ONCE):
-            call.current().check()
             batch: list[Seen] = []
             for seen, _ in list(with_lost.values())[at : at + AT_ONCE]:
+                call.current().check()
+                if seen.path in others:  # the others take no time
+                    call.current().progress(searched, len(others), "looking in other files")
+                    searched += 1
                 elsewhere = others.get(seen.path) if seen.path not in apart else None
                 notes = self._make_notes(seen.path, elsewhere, recent) if elsewhere else apart.get(seen.path)
                 batch.append(Seen(seen.path, f"{seen.stamp}{lost.value}", seen.content, notes))
