@@ -204,3 +204,14 @@ def test_undoing_a_decision_does_not_state_a_place_that_is_uncertain(tmp_path: P
     undone = comments.undo(unsure)
     assert undone.codeNow == "perhaps at store.py:13"
     assert "\nThat code is perhaps at store.py:13 now\n" in undone.for_model()
+
+
+def test_what_was_edited_where_it_is_is_told_and_no_more_than_twenty_are_printed(tmp_path: Path) -> None:
+    code = "".join(f"value_{number} = compute({number}, first, second)\n" for number in range(30))
+    comments = workspace(tmp_path, **{"a.py": code})
+    for line in range(1, 26):
+        comments.add("a.py", line, f"number {line}")
+    write(tmp_path, "a.py", "import os\n" + code)
+    assert comments.relocate(dryRun=True).for_model().endswith("  … and 5 more")
+    write(tmp_path, "a.py", code.replace("compute(3, first", "compute(3, third"))
+    assert comments.relocate().for_model().startswith("1 moved (1 of them edited where they are), 0 to review")

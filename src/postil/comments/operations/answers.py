@@ -429,7 +429,8 @@ class Exported(Answer, frozen=True, omit_defaults=True):
                 sys.stderr.write(f"{harmless(missing)}\n")
             return self.document
         where = f" to {self.written}" if self.written else ""
-        done = f"✅ Exported {self.totalComments} comments as {self.format}{where} ({self.sizeBytes} bytes)"
+        counted = "1 comment" if self.totalComments == 1 else f"{self.totalComments} comments"
+        done = f"✅ Exported {counted} as {self.format}{where} ({self.sizeBytes} bytes)"
         return done + warn_damaged(self.damaged) + warn_outside(self.outside)
 
     def _warn_missing(self) -> str:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 
 MOST_PLACES = 3
+MOST_SHOWN = 20
 
 
 class Step(Struct, frozen=True):
@@ -64,16 +65,22 @@ class Relocated(Answer, frozen=True):
         return bool(self.review or self.orphaned)
 
     def for_model(self) -> str:
-        done = "would move" if self.dryRun else "moved"
+        stay = sum((each.source, each.sourceLine) == (each.target, each.targetLine) for each in self.moved)
+        done = ("would move" if self.dryRun else "moved") + (f" ({stay} of them edited where they are)" if stay else "")
         went = "would go" if self.dryRun else "went"
         along = f" ({self.carried} of them {went} with their file)" if self.carried else ""
         lines = [f"{len(self.moved)} {done}, {len(self.review)} to review, {len(self.orphaned)} orphaned{along}"]
         lines += [
             f"  {each.source}:{each.sourceLine} → {each.target}:{each.targetLine}  ({each.state}, "
             f"{each.confidence:.2f}: {each.reason})  {each.commentId}"
-            for each in self.moved
+            for each in self.moved[:MOST_SHOWN]
         ]
-        lines += [f"  {show_line(each)}" for each in (*self.review, *self.orphaned)]
+        if len(self.moved) > MOST_SHOWN:
+            lines.append(f"  … and {len(self.moved) - MOST_SHOWN} more")
+        waiting = (*self.review, *self.orphaned)
+        lines += [f"  {show_line(each)}" for each in waiting[:MOST_SHOWN]]
+        if len(waiting) > MOST_SHOWN:
+            lines.append(f"  … and {len(waiting) - MOST_SHOWN} more to review or orphaned")
         return "\n".join([*lines, *(f"⚠️ {said}" for said in self.warnings)])
 
 

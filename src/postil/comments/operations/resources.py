@@ -157,6 +157,7 @@ class CommentResources:
     )
     def read_tag(self, tag: str, after: str = "") -> Tagged:
         """All comments with specific tag"""
+        tag = tag.upper() if tag.upper() in ALL_TAGS else tag
         if tag not in ALL_TAGS:
             raise ResourceNotFound(
                 f"There is no tag {tag[:50]!r}",

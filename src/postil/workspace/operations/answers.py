@@ -76,10 +76,11 @@ class CheckedFiles(Answer, frozen=True):
         return 1 if self.faults else 0
 
     def for_model(self) -> str:
+        counted = "1 tracked file" if self.files == 1 else f"{self.files} tracked files"
         if not self.faults:
-            return f"{self.files} tracked files, all in order"
+            return f"{counted}, all in order"
         found = [f"{fault.path}{f':{fault.line}' if fault.line else ''}: {_SAYS[fault.kind]}" for fault in self.faults]
-        return "\n".join([f"{self.files} tracked files, {len(self.faults)} with a fault", *found])
+        return "\n".join([f"{counted}, {len(self.faults)} with a fault", *found])
 
 
 class Cleaned(Answer, frozen=True):

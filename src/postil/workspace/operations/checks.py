@@ -88,7 +88,7 @@ class WorkspaceChecks:
     def settings_are_used(self) -> Finding:
         """Which settings of the repository git sees in your shell and not here."""
         try:
-            unused = list_unused(self._workspace.find())
+            unused = [name for name in list_unused(self._workspace.find()) if ".postil-" not in name]  # ours: git's own
         except Failure as failure:
             return Finding("ok", f"not looked for: {failure.message}")
         if not unused:
