@@ -308,6 +308,18 @@ async def test_tasks_that_have_ended_are_bounded_too(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.anyio
+async def test_a_task_that_has_ended_keeps_nothing_of_its_request() -> None:
+    talk, _, server = inside()
+    for status, seconds in (("completed", 0), ("cancelled", 60)):
+        task = await begin_inside(talk, seconds=seconds)
+        if status == "cancelled":
+            await talk.stateless("tasks/cancel", {"taskId": task}, **NAMED)
+        await until_it_is(talk, task, status)
+        work = vars(server.tasks)["_calls"][task].work
+        assert (work.request.params, work.arguments, dict(work.meta)) == ({}, None, {})
+
+
+@pytest.mark.anyio
 async def test_a_task_that_nobody_asked_for_in_its_time_was_not_delivered() -> None:
     talk, long, server = inside()
     task = await begin_inside(talk, seconds=0)

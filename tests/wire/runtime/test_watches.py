@@ -8,9 +8,12 @@ from collections.abc import Callable
 
 import pytest
 
+from postil.core.call import Caller
+from postil.core.failure import Failure
 from postil.core.registry import Registry, ResourceNotFound
 from postil.core.resource import resource
-from postil.wire.runtime.watches import Watches
+from postil.wire.runtime.runner import Connection, Runner
+from postil.wire.runtime.watches import COST, Held, Watches
 from postil.wire.server import UNITED, Face, Server
 
 pytestmark = pytest.mark.anyio
@@ -110,3 +113,26 @@ async def test_several_changes_in_one_turn_are_heard_as_one() -> None:
     assert heard == [URI]
     part.running[0]()
     await settled(lambda: len(heard) == 2)
+
+
+def test_what_one_caller_listens_to_is_bounded_in_bytes_and_counted_until_it_leaves() -> None:
+    held = Held(most=3 * COST)
+    assert held.take("ann", "a" * COST)
+    assert not held.take("ann", "b" * COST)
+    assert held.take("bob", "b" * COST)
+    held.leave("ann", "a" * COST)
+    assert held.take("ann", "b" * COST)
+
+
+async def test_a_caller_who_listens_to_too_much_is_refused_in_every_session() -> None:
+    part, watches = slow()
+    part.may_begin.set()
+    watches.held = Held(most=COST + len(URI))
+    server = Server(Registry.of([("slow", part)]), Face("slow", "1", UNITED))
+    first, second = (Runner(server, watches, Connection(Caller("ann", "x"), name)) for name in "ab")
+    await first.updates.add(URI)
+    with pytest.raises(Failure, match="Too many subscriptions"):
+        await second.updates.add(URI)
+    first.updates.close()
+    await second.updates.add(URI)
+    second.updates.close()

@@ -336,6 +336,7 @@ class HttpApp:
 
     async def _post(self, asked: Asked, incoming: Incoming, endpoint: Endpoint) -> None:
         asked.key = http_headers.get_text(asked.headers, b"idempotency-key") or ""
+        asked.body = b""  # it is read: a call that waits need not hold it
         if self._old is not None and asked.path == MESSAGES:
             await self._old.post(asked, endpoint, incoming)
         elif asked.path == STREAM:  # a newer client tries a POST first, and opens the stream when that is refused

@@ -14,6 +14,7 @@ from msgspec.json import encode
 
 from postil.wire.protocol import shapes
 from postil.wire.protocol.eras import stateless
+from postil.wire.protocol.kept import VIEWS
 
 if TYPE_CHECKING:
     from postil.core.catalogue import OperationEntry
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from postil.wire.protocol.jsonrpc import Request
     from postil.wire.protocol.session import Session
 
-EXTENSION = stateless.PREFIX + "ui"
+EXTENSION = VIEWS
 MIME_TYPE = "text/html;profile=mcp-app"
 DATA = "postil/app"
 LARGEST = 512 * 1024

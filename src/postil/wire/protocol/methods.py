@@ -25,6 +25,7 @@ from postil.wire.protocol.events import FLAGS, Done, LevelSet, Unsubscribed, Wor
 from postil.wire.protocol.face import Face, tells_changes
 from postil.wire.protocol.failures import ProtocolFailure
 from postil.wire.protocol.jsonrpc import Request, encode
+from postil.wire.protocol.kept import LONGEST_URI
 
 if TYPE_CHECKING:
     from postil.core.registry import Registry
@@ -89,9 +90,12 @@ def _page(
     pages = session.profile.pages
     start = _position(request.params.get("cursor"), len(listed))
     place = (kept_as or key, era.version, start)
-    if place not in pages:
-        pages[place] = Raw(encode([shape(entry, era) for entry in listed[start : start + PAGE]]))
-    page: dict[str, Any] = {key: pages[place]}
+    shown = pages.get(place)
+    if shown is None:
+        shown = Raw(encode([shape(entry, era) for entry in listed[start : start + PAGE]]))
+        if not start % PAGE:  # a cursor of ours: others would fill the memory, one page for each place
+            pages[place] = shown
+    page: dict[str, Any] = {key: shown}
     if start + PAGE < len(listed):
         page["nextCursor"] = base64.urlsafe_b64encode(b"%d" % (start + PAGE)).decode("ascii")
     return page
@@ -204,7 +208,7 @@ def _is_small(blocks: Sequence[Block]) -> bool:
 
 def read_resource(session: Session, request: Request, era: Era) -> Work:
     """Read one resource."""
-    return Work("resource", request, era, _text(request, "uri"), None, _contents)
+    return Work("resource", request, era, _address(request), None, _contents)
 
 
 def _contents(profile: Profile, work: Work, value: object) -> object:
@@ -216,7 +220,7 @@ def _contents(profile: Profile, work: Work, value: object) -> object:
 
 def subscribe(session: Session, request: Request, era: Era) -> Work:
     """Send `notifications/resources/updated` for this address from now on."""
-    return Work("subscribe", request, era, _text(request, "uri"), None, _empty)
+    return Work("subscribe", request, era, _address(request), None, _empty)
 
 
 def _empty(profile: Profile, work: Work, value: object) -> object:
@@ -225,7 +229,7 @@ def _empty(profile: Profile, work: Work, value: object) -> object:
 
 def unsubscribe(session: Session, request: Request, era: Era) -> Done:
     """Stop that."""
-    return Done({}, Unsubscribed(_text(request, "uri")))
+    return Done({}, Unsubscribed(_address(request)))
 
 
 def get_prompt(session: Session, request: Request, era: Era) -> Work:
@@ -242,6 +246,13 @@ def _text(request: Request, name: str) -> str:
     if not isinstance(value, str):
         raise InvalidArguments(f'Invalid params: "{name}" must be a string', path=name)
     return value
+
+
+def _address(request: Request) -> str:
+    uri = _text(request, "uri")
+    if len(uri) > LONGEST_URI:
+        raise InvalidArguments(f"The address of a resource has at most {LONGEST_URI} characters", path="uri")
+    return uri
 
 
 def complete(session: Session, request: Request, era: Era) -> object:
@@ -279,7 +290,7 @@ def listen(session: Session, request: Request, era: Era) -> Work:
     face, registry = session.profile.face, session.profile.registry
     flags = {flag for what, flag in FLAGS.items() if wanted.get(flag) is True and tells_changes(face, what)}
     asked = [uri for uri in wanted.get("resourceSubscriptions") or () if isinstance(uri, str)][:MOST_WATCHES]
-    uris = [uri for uri in asked if _is_watched(registry, uri)]
+    uris = [uri for uri in asked if len(uri) <= LONGEST_URI and _is_watched(registry, uri)]
     tasks: list[str] = []
     if wanted.get("taskIds"):
         from postil.wire.protocol.task_methods import read_ids  # few clients ask for any

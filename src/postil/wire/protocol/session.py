@@ -6,7 +6,6 @@ Does no I/O and knows no event loop: `wire.runtime` does the work that a session
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
 from types import ModuleType
 from typing import Any, cast
 
@@ -16,7 +15,7 @@ from postil.core import codes
 from postil.core.call import LOCAL, Level, Question
 from postil.core.failure import Failure, InvalidArguments
 from postil.core.resource import ResourceNotFound
-from postil.wire.protocol import events, jsonrpc, methods, shapes
+from postil.wire.protocol import events, jsonrpc, kept, methods, shapes
 from postil.wire.protocol.eras import era as eras
 from postil.wire.protocol.eras import stateless
 from postil.wire.protocol.eras.era import Era
@@ -52,7 +51,7 @@ class Session:
         self.methods: Mapping[str, methods.Handler] = methods.HANDSHAKE
         self.is_draft = False
         self.capabilities: dict[str, Any] = {}
-        """What the client can do."""
+        """What the client can do, as far as it is asked about."""
         self.log_level: Level | None = None
         self.in_flight: dict[jsonrpc.Id, Work] = {}
         self.ended = False
@@ -94,10 +93,14 @@ class Session:
             if isinstance(answer, Work):
                 if len(self.in_flight) >= IN_FLIGHT:
                     raise ProtocolFailure(codes.SERVER_ERROR, f"Too many calls in flight: at most {IN_FLIGHT}")
-                answer.meta = meta
-                answer.key = meta.get(KEY) or answer.key or key
+                if key or answer.key or KEY in meta:
+                    answer.key = kept.keep_key(meta.get(KEY) or answer.key or key)
                 if era.stateless:
                     answer.answers = self._recall_answers(answer)
+                if meta:
+                    answer.meta = request.params["_meta"] = kept.keep_meta(meta)
+                if answer.kind != "direct":
+                    kept.let_go(request.params)
                 self.in_flight[request.id] = answer
                 return [answer]
             if isinstance(answer, Done):
@@ -282,7 +285,7 @@ class Session:
         """Go on with what this client agreed on elsewhere."""
         self.era = eras.HANDSHAKE.get(agreed.version, eras.FIRST)
         self.speak_draft(agreed.draft)
-        self.capabilities = agreed.capabilities
+        self.capabilities = kept.keep_capabilities(agreed.capabilities)
 
 
 def refuse(request_id: jsonrpc.Id | None, code: int, message: str, data: object = None) -> Reply:
@@ -290,7 +293,6 @@ def refuse(request_id: jsonrpc.Id | None, code: int, message: str, data: object 
     return Reply(jsonrpc.encode_error(request_id, code, message, data), code)
 
 
-@cache
 def _name_item(key: str, position: int) -> str:
     """Returns the key of an item of a batch: what is no key alone is none here, and what is one alone is one here."""
     from postil.core.invoke import LONGEST_KEY  # only batches with a key pay for it
@@ -317,8 +319,7 @@ def _say_tools(advice: str, tool_for: Callable[[str], str]) -> str:
 
 def _initialize(session: Session, request: jsonrpc.Request, era: Era) -> Done:
     face, asked = session.profile.face, request.params.get("protocolVersion")
-    capabilities = request.params.get("capabilities")
-    session.capabilities = cast("dict[str, Any]", capabilities) if isinstance(capabilities, dict) else {}
+    session.capabilities = kept.keep_capabilities(request.params.get("capabilities"))
     session.era, session.log_level = eras.FIRST, None  # nothing of an earlier one
     session.speak_draft(False)
     if type(asked) is int and asked == eras.ZED_DRAFT:

@@ -18,6 +18,7 @@ from postil.wire.protocol.eras import stateless
 from postil.wire.protocol.events import Work
 from postil.wire.protocol.failures import ProtocolFailure
 from postil.wire.protocol.jsonrpc import encode_notification
+from postil.wire.protocol.kept import TASKS
 
 if TYPE_CHECKING:
     from postil.wire.protocol.eras.era import Era
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from postil.wire.protocol.jsonrpc import Request
     from postil.wire.protocol.session import Session
 
-EXTENSION = stateless.PREFIX + "tasks"
+EXTENSION = TASKS
 LIFETIME = 3600.0
 """Seconds for which a task can be asked for, from its beginning."""
 MOST_HEARD = 16

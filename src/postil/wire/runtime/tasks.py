@@ -20,8 +20,9 @@ from postil.core import codes
 from postil.core.call import Level, Question
 from postil.core.failure import Failure
 from postil.wire.protocol import shapes
+from postil.wire.protocol.events import NOTHING
 from postil.wire.protocol.failures import ProtocolFailure, is_temporary
-from postil.wire.protocol.jsonrpc import encode
+from postil.wire.protocol.jsonrpc import Request, encode
 from postil.wire.protocol.task_methods import LIFETIME, Task
 from postil.wire.runtime.wire_call import WireCall
 
@@ -98,6 +99,12 @@ class TaskCall(WireCall):
             await self._answered.wait()
         self._tasks.change(self, status="working")
         return {key: self._answers.pop(name) for key, name in names.items()}
+
+    def forget(self) -> None:
+        """Keep nothing of the request: a task that has ended can be asked for longer."""
+        bare = Request(self.work.request.id, self.work.request.method, {})
+        self.work = structs.replace(self.work, request=bare, arguments=None, meta=NOTHING, answers=NOTHING, key="")
+        self._answers.clear()
 
     def take_answers(self, answers: Mapping[str, Any]) -> None:
         """Take what the client answered; what was not asked is ignored."""
@@ -181,6 +188,7 @@ class Tasks:
         task.updated = time.time()
         if task.is_over:
             task.questions = {}
+            call.forget()
             wait = max(LIFETIME - (task.updated - task.created), 60.0)
             call.runner.loop.call_later(wait, self._forget, task.id)
         if self._server.hooks.shared is not None:

@@ -22,6 +22,7 @@ class Updates:
 
     def __init__(self, runner: Runner, send: Callable[[bytes], None] | None, stream: Work | None = None) -> None:
         self._runner = runner
+        self._principal = runner.connection.caller.principal
         self._send = send
         self._stream = stream
         self.uris: set[str] = set()
@@ -40,10 +41,14 @@ class Updates:
         """Send an update after each change of this resource."""
         if uri in self.uris:
             return
-        if len(self.uris) >= MOST_WATCHES:
+        if len(self.uris) >= MOST_WATCHES or not self._runner.watches.held.take(self._principal, uri):
             raise Failure("Too many subscriptions", advice="Unsubscribe from some resources first")
         self.uris.add(uri)
-        await self._runner.watches.add(uri, self._updated)
+        try:
+            await self._runner.watches.add(uri, self._updated)
+        except BaseException:
+            self.remove(uri)
+            raise
 
     async def add_existing(self, uris: Iterable[str], *, at_once: bool = False) -> None:
         """Add those resources that exist: others never change. `at_once` sends a first update of each."""
@@ -59,6 +64,7 @@ class Updates:
         """Stop to send updates of this resource."""
         if uri in self.uris:
             self.uris.discard(uri)
+            self._runner.watches.held.leave(self._principal, uri)
             self._runner.watches.remove(uri, self._updated)
 
     async def change_to(self, uris: Iterable[str]) -> None:

@@ -10,14 +10,41 @@ from collections.abc import Callable
 
 from postil.wire.server import Server
 
+HELD_OF_ONE = 8 * 1024 * 1024
+"""Bytes of the addresses that one caller listens to, in all its sessions and streams."""
+COST = 1024
+"""What listening to one takes beside its address."""
 Heard = Callable[[str], None]
 Stop = Callable[[], None]
+
+
+class Held:
+    """How much each caller listens to, over all endpoints of a process."""
+
+    def __init__(self, most: int = HELD_OF_ONE) -> None:
+        self._most = most
+        self._of: dict[str, int] = {}
+
+    def take(self, principal: str, uri: str) -> bool:
+        """Returns whether a caller may listen to one more address, which is then counted."""
+        mine = self._of.get(principal, 0) + len(uri) + COST
+        if mine > self._most:
+            return False
+        self._of[principal] = mine
+        return True
+
+    def leave(self, principal: str, uri: str) -> None:
+        """Count it no more."""
+        self._of[principal] -= len(uri) + COST
+        if not self._of[principal]:
+            del self._of[principal]
 
 
 class Watches:
     """The watched addresses of one server on one event loop."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, held: Held | None = None) -> None:
+        self.held = held or Held()
         self._server = server
         self._listeners: dict[str, list[Heard]] = {}
         self._started: dict[str, asyncio.Future[Stop]] = {}

@@ -283,6 +283,7 @@ async def listen(call: WireCall) -> None:
     stop = _watch_tasks(call, tasks, updates) if tasks else None
     try:
         await updates.add_existing(await _list_readable(call, call.work.arguments[1]))
+        call.work.arguments = (call.work.arguments[0], (), ())  # what it does not hear of need not be kept
         await closing.wait()
     finally:
         if stop is not None:

@@ -52,9 +52,9 @@ class Endpoint:
         self, server: Server, *, ping_every: float = sse.PING_EVERY, opened: Opened | None = None, **bounds: Any
     ) -> None:
         self.server = server
-        self.watches = Watches(server)
         self.opened = opened or Opened()
         """What is open here and at the other endpoints of this process."""
+        self.watches = Watches(server, self.opened.watched)
         self.sessions = Sessions(server, self.watches, opened=self.opened, **bounds)
         self.calls = 0
         self.streams = 0

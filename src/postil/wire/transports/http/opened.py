@@ -9,6 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from postil.wire.runtime.watches import Held
 from postil.wire.transports.http.event_log import Budget
 
 if TYPE_CHECKING:
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
 
 
 class Opened:
-    """The calls, streams and sessions of all endpoints of a process, and what is kept for who comes back."""
+    """The calls, streams, sessions and subscriptions of all endpoints of a process, and what is kept of streams."""
 
     def __init__(self) -> None:
         self.calls = self.streams = 0
         self.kept = Budget()
+        self.watched = Held()
         self.sessions: list[Sessions] = []
         """Those of each endpoint that has any."""
         self._streams_of: dict[str, int] = {}
