@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from postil.settings.files import HARMLESS, LARGEST, read_file, settable_keys
+from postil.settings.files import HARMLESS, LARGEST, LARGEST_OF_REPOSITORY, read_file, settable_keys
 from postil.settings.model import BadSettings
 from tests.settings.places import place, read
 
@@ -103,3 +103,50 @@ def test_what_is_harmless_can_be_set_and_no_secret_is() -> None:
     assert settable_keys() >= HARMLESS
     assert not {key for key in HARMLESS if "token" in key or "url" in key or "key" in key or key == "state"}
     assert not settable_keys() & {"gitlab.token", "secret", "folders.state", "debug", "warnings", "cwd"}
+
+
+LAUGHS = "a0: &a0 {x: 1}\n" + "".join(f"a{at}: &a{at} {{x: *a{at - 1}, y: *a{at - 1}}}\n" for at in range(1, 25))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("postil.yaml", LAUGHS),
+        ("postil.yaml", "a: " + "{a: " * 2000 + "1" + "}" * 2000),
+        ("postil.yaml", "a: " + "[" * 7000),
+        ("postil.yaml", "a: 1" + ":1" * 7000),
+        ("postil.yaml", "? " * 5000),
+        ("postil.yaml", "a: 2001-99-99"),
+        ("postil.yaml", "a: " + "9" * 4000 + "9" * 90),
+        ("postil.toml", "a = " + "[" * 7000),
+        ("postil.toml", "a" + ".a" * 900 + " = 1"),
+        ("postil.toml", "x = {'a'" + ' . "a"' * 900 + " = 1}"),
+        ("postil.toml", "[a" + ".a" * 100 + "]"),
+        ("postil.toml", "deny_tools = [" + '"*a",' * 300 + "]"),
+        ("postil.toml", 'deny_tools = ["' + "*a" * 300 + '"]'),
+        ("postil.toml", "#" * (LARGEST_OF_REPOSITORY + 1)),
+    ],
+)
+def test_a_repositorys_file_that_costs_much_is_not_used_and_one_sentence_says_so(
+    place: Path, name: str, content: str
+) -> None:
+    (place / "repo" / name).write_text(content)
+    settings = read(place)
+    assert (settings.deny_tools, settings.parts) == ((), ())
+    assert len(settings.warnings) == 1
+    assert settings.warnings[0].endswith("it is not used")
+    assert len(settings.warnings[0]) < 600
+
+
+@pytest.mark.parametrize("content", ["a: &x 1\nb: *x\n", "a: " + "[" * 3000, "a: " + "{a: " * 500])
+def test_the_users_own_file_is_refused_in_words_too(place: Path, content: str) -> None:
+    (place / "config" / "postil" / "postil.yaml").write_text(content)
+    with pytest.raises(BadSettings, match="cannot be read"):
+        read(place)
+
+
+def test_many_unknown_keys_of_a_repository_are_one_warning(place: Path) -> None:
+    (place / "repo" / "postil.toml").write_text("".join(f"k{at}{'x' * 100} = 1\n" for at in range(100)))
+    (warning,) = read(place).warnings
+    assert "and 95 more is not used" in warning
+    assert len(warning) < 1000

@@ -111,7 +111,9 @@ TEXTCONV: Final = 2 * MIB
 THREAD: Final = 1408 * KIB
 """A comment with its replies that takes one more: indented as it is written, it is still one that can be changed."""
 SETTINGS: Final = 256 * KIB
-"""A settings file."""
+"""A settings file of the user's own."""
+REPOSITORY_SETTINGS: Final = 16 * KIB
+"""The one that a repository brings: every command reads it, and YAML takes 30 ms for each kilobyte."""
 SMALL_FILE: Final = 1 * MIB
 """A file of our own, or of another program's settings."""
 IMPORT: Final = 512 * MIB

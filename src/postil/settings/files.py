@@ -2,19 +2,21 @@
 
 A repository is somebody else's text: if it could name a host or a credential, cloning it could send the user's token
 away. What it may not set is left out with a warning. A fault in the user's own file stops us, because a mistyped
-security setting must not vanish in silence.
+security setting must not vanish in silence. What a repository brings is small, or it is not used: every command
+reads it.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast, get_args
 
 import msgspec
 
 from postil.core import limits
+from postil.settings.decoding import decode_toml, decode_yaml
 from postil.settings.model import BadSettings, Layer, Settings, WorkspaceSettings
 from postil.workspace.disk import read_named, read_whole
 
@@ -23,6 +25,13 @@ HARMLESS = frozenset(
 )
 _OURS = frozenset({"folders", "terminal", "cwd", "secret", "debug", "warnings", "origins", "gitlab.token"})
 LARGEST = limits.SETTINGS
+LARGEST_OF_REPOSITORY = limits.REPOSITORY_SETTINGS
+MOST_LISTED = 256
+"""Items of a list in a repository's file: patterns are compared with every tool, at every start."""
+LONGEST_LISTED = 256
+MOST_WARNED = 5
+"""Keys that a warning of a repository's file names."""
+LONGEST_NAMED = 60
 
 
 def read_layers(user: str, repository: str) -> tuple[list[tuple[str, Layer]], tuple[str, ...]]:
@@ -47,8 +56,9 @@ def read_file(path: str, inside: str = "") -> Layer:
     `inside` names the folder that a link must not lead out of.
     """
     try:
-        content = read_whole(path, LARGEST, inside) if inside else read_named(path, LARGEST)
-        tables = _read_tables(_decode(path, content.decode("utf-8")))
+        content = read_whole(path, LARGEST_OF_REPOSITORY, inside) if inside else read_named(path, LARGEST)
+        text = content.decode("utf-8")
+        tables = _read_tables(decode_toml(text) if path.endswith(".toml") else decode_yaml(text) or {})
         if isinstance(tables.get("state"), str):  # the address alone
             tables["state"] = {"address": tables["state"]}
         return tables
@@ -57,19 +67,6 @@ def read_file(path: str, inside: str = "") -> Layer:
         raise BadSettings(
             f"The settings file {path} cannot be read: {reason}", advice="Correct the file, or move it away"
         ) from error
-
-
-def _decode(path: str, text: str) -> object:
-    if path.endswith(".toml"):
-        import tomllib
-
-        return tomllib.loads(text)
-    import yaml  # only those who write YAML pay for it
-
-    try:
-        return yaml.safe_load(text) or {}
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
 
 
 def _read_tables(value: object) -> Layer:
@@ -118,19 +115,39 @@ def list_words(said: str) -> str:
 def _keep_harmless(layer: Layer, path: str, warnings: list[str]) -> Layer:
     known = settable_keys()
     kept: Layer = {}
+    refused: list[str] = []
+    unknown: list[str] = []
     for key in _list_keys(layer):
         section, _, field = key.rpartition(".")
         if key in HARMLESS:
             source = layer[section] if section else layer
+            _check_list(source[field], key, path)
             (kept.setdefault(section, {}) if section else kept)[field] = source[field]
-        elif key in known or key in _OURS:
-            warnings.append(
-                f"{path} may not set `{key}`: a repository could send your credentials elsewhere. "
-                "If you want it so, set it in your own postil.toml"
-            )
         else:
-            warnings.append(f"{path} has an unknown key `{key}`; it is not used")
+            (refused if key in known or key in _OURS else unknown).append(key)
+    if refused:
+        warnings.append(
+            f"{path} may not set {_name_keys(refused)}: a repository could send your credentials elsewhere. "
+            "If you want it so, set it in your own postil.toml"
+        )
+    if unknown:
+        warnings.append(f"{path} has an unknown key: {_name_keys(unknown)} is not used")
     return _check(kept, path)
+
+
+def _check_list(value: object, key: str, path: str) -> None:
+    """Refuse a list that costs every command too much."""
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    if len(items) > MOST_LISTED or any(isinstance(item, str) and len(item) > LONGEST_LISTED for item in items):
+        raise BadSettings(
+            f"{path}: `{key}` has more than {MOST_LISTED} items, or one of over {LONGEST_LISTED} characters"
+        )
+
+
+def _name_keys(keys: Sequence[str]) -> str:
+    named = ", ".join(f"`{key[:LONGEST_NAMED]}`" for key in keys[:MOST_WARNED])
+    more = len(keys) - MOST_WARNED
+    return f"{named} and {more} more" if more > 0 else named
 
 
 def _list_keys(layer: Layer) -> Iterator[str]:

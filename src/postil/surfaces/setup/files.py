@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from postil.core import limits
 from postil.core.failure import Conflict, StorageFailed
+from postil.settings.decoding import decode_toml
 from postil.surfaces.setup import hooks as client_hooks
 from postil.surfaces.setup import jsonc, yaml_edit
 from postil.surfaces.setup.clients import Client, command_of
@@ -119,9 +120,7 @@ class ClientFile:
                 return yaml_edit.get(text, self.client.keys)
             if not self.client.is_toml:
                 return jsonc.get(text, self.client.keys)
-            import tomllib
-
-            found: object = tomllib.loads(text)
+            found = decode_toml(text)
             for key in self.client.keys:
                 found = cast("dict[str, object]", found).get(key) if isinstance(found, dict) else None
             return found

@@ -10,15 +10,12 @@ from typing import Any, cast
 
 import msgspec
 
+from postil.settings.decoding import decode_yaml
+
 
 def get(text: str, keys: tuple[str, ...]) -> object:
     """Returns what stands under these keys; None when it is not there. Raises ValueError for what is no YAML."""
-    import yaml  # only Goose's file is YAML
-
-    try:
-        found: Any = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(str(error).replace("\n", " ")) from error
+    found: Any = decode_yaml(text)
     if found is not None and not isinstance(found, dict):
         raise ValueError("it is no mapping")
     for key in keys:
