@@ -67,7 +67,8 @@ def test_the_table_is_changed_knowingly() -> None:
         "TEXT": 65_536, "COMMENT": mib, "CHANGED_COMMENT": 2 * mib, "CHANGED_COMMENTS": 40_000, "THREAD": 1_441_792,
             "MERGED": 24 * mib, "TEXTCONV": 2 * mib,
         "HELD": 40 * mib, "HERE": 131_072, "COMMENTS_HERE": 524_288, "LINES_HERE": 10_000,
-        "FILE": 16 * mib, "SETTINGS": 262_144, "SMALL_FILE": mib, "STANDARD_INPUT": 64 * mib,
+        "FILE": 16 * mib, "SETTINGS": 262_144, "REPOSITORY_SETTINGS": 16_384,
+            "REPOSITORY_FILE": 131_072, "SMALL_FILE": mib, "STANDARD_INPUT": 64 * mib,
     }  # fmt: skip
 
 

@@ -117,7 +117,6 @@ LAUGHS = "a0: &a0 {x: 1}\n" + "".join(f"a{at}: &a{at} {{x: *a{at - 1}, y: *a{at 
         ("postil.yaml", "a: 1" + ":1" * 7000),
         ("postil.yaml", "? " * 5000),
         ("postil.yaml", "a: 2001-99-99"),
-        ("postil.yaml", "a: " + "9" * 4000 + "9" * 90),
         ("postil.toml", "a = " + "[" * 7000),
         ("postil.toml", "a" + ".a" * 900 + " = 1"),
         ("postil.toml", "x = {'a'" + ' . "a"' * 900 + " = 1}"),
@@ -148,5 +147,5 @@ def test_the_users_own_file_is_refused_in_words_too(place: Path, content: str) -
 def test_many_unknown_keys_of_a_repository_are_one_warning(place: Path) -> None:
     (place / "repo" / "postil.toml").write_text("".join(f"k{at}{'x' * 100} = 1\n" for at in range(100)))
     (warning,) = read(place).warnings
-    assert "and 95 more is not used" in warning
+    assert "and 95 more; it is not used" in warning
     assert len(warning) < 1000

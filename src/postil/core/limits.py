@@ -114,6 +114,8 @@ SETTINGS: Final = 256 * KIB
 """A settings file of the user's own."""
 REPOSITORY_SETTINGS: Final = 16 * KIB
 """The one that a repository brings: every command reads it, and YAML takes 30 ms for each kilobyte."""
+REPOSITORY_FILE: Final = 128 * KIB
+"""A file of another program's settings that a repository brings, and that is edited there."""
 SMALL_FILE: Final = 1 * MIB
 """A file of our own, or of another program's settings."""
 IMPORT: Final = 512 * MIB

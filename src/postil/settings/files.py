@@ -131,7 +131,7 @@ def _keep_harmless(layer: Layer, path: str, warnings: list[str]) -> Layer:
             "If you want it so, set it in your own postil.toml"
         )
     if unknown:
-        warnings.append(f"{path} has an unknown key: {_name_keys(unknown)} is not used")
+        warnings.append(f"{path} has an unknown key {_name_keys(unknown)}; it is not used")
     return _check(kept, path)
 
 
@@ -139,9 +139,8 @@ def _check_list(value: object, key: str, path: str) -> None:
     """Refuse a list that costs every command too much."""
     items = cast("list[object]", value) if isinstance(value, list) else []
     if len(items) > MOST_LISTED or any(isinstance(item, str) and len(item) > LONGEST_LISTED for item in items):
-        raise BadSettings(
-            f"{path}: `{key}` has more than {MOST_LISTED} items, or one of over {LONGEST_LISTED} characters"
-        )
+        said = f"has more than {MOST_LISTED} items, or one of over {LONGEST_LISTED} characters"
+        raise BadSettings(f"{path}: `{key}` {said}")
 
 
 def _name_keys(keys: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.core import limits
 from postil.surfaces.setup.clients import CLIENTS
 from tests.surfaces.programs import run
 from tests.surfaces.setup.homes import file_of, home
@@ -56,6 +57,14 @@ def test_removing_keeps_what_the_user_changed_meanwhile(name: str, repository: P
     run("postil", "setup", name, "--remove", cwd=repository, **home(tmp_path))
     assert "keep this" in path.read_text()
     assert "postil" not in path.read_text()
+
+
+def test_a_giant_file_that_a_repository_brings_is_refused_in_words(repository: Path, tmp_path: Path) -> None:
+    path = file_of("claude", repository, tmp_path)
+    path.write_text('{"a": "' + "x" * limits.REPOSITORY_FILE + '"}')
+    refused = run("postil", "setup", "claude", "--write", cwd=repository, **home(tmp_path))
+    assert refused.returncode != 0
+    assert "larger than" in refused.stderr
 
 
 @pytest.mark.parametrize(("name", "damaged"), [("claude", "{"), ("codex", "[x"), ("claude", '{"mcpServers": []}')])

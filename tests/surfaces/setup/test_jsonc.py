@@ -1,6 +1,7 @@
 """Editing JSON with comments: what is not ours stays as it was."""
 
 import json
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -101,3 +102,15 @@ def test_whatever_json_there_is_adding_and_removing_keeps_the_rest(
     added = put(text, PATH, ENTRY)
     assert json.loads(added) == {**before, "mcpServers": {"postil": ENTRY}}
     assert json.loads(remove(added, PATH)) == {**before, "mcpServers": {}}
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": "' + "x" * 2_000_000 + '"}', "//\n" * 500_000 + "{}", '{"a": "' + "\\\\" * 900_000 + '"}']
+)
+def test_a_long_text_is_read_in_little_memory(text: str) -> None:
+    tracemalloc.start()
+    try:
+        read(text)
+        assert tracemalloc.get_traced_memory()[1] < 4 * len(text)
+    finally:
+        tracemalloc.stop()

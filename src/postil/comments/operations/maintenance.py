@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from shlex import quote
@@ -48,6 +49,7 @@ MOST_NAMED = 20
 ATTRIBUTE = f"*.comments merge={DRIVER} diff={DRIVER}"
 _OURS = (ATTRIBUTE.encode(), f"*.comments merge={DRIVER}".encode())
 """The line of today, and that of before comment files were shown as text."""
+_OUR_LINES = re.compile(rb"^[ \t]*(?:%s)[ \t\r]*(?:\n|\Z)" % b"|".join(map(re.escape, _OURS)), re.MULTILINE)
 # The program that set it up, then the one on the PATH; where neither starts, git goes on as it would without Postil.
 _MERGE = """\
 f() { for p in %s postil; do command -v "$p" >/dev/null 2>&1 || continue; \
@@ -325,20 +327,18 @@ class MaintenanceTools:
         state = self._read_git_state()
         if check:
             return state
-        root, lines = self._context.tree.root, self._read_attributes()
+        root, text = self._context.tree.root, self._read_attributes()
+        kept = _OUR_LINES.sub(b"", text)
         if remove:
-            kept = [line for line in lines if line.strip() not in _OURS]
-            if kept != lines:
-                _write_lines(root, kept)
+            if kept != text:
+                _write_attributes(root, kept)
             for section in ("merge", "diff"):
                 change_config(find_repository(root), "--remove-section", f"{section}.{DRIVER}")
             return GitSetUp(False, False, "git merges comment files line by line again")
         if not state.attributes:
-            kept = [line for line in lines if line.strip() not in _OURS]
-            end = b"\r\n" if kept and kept[-1].endswith(b"\r\n") else b"\n"
-            if kept and not kept[-1].endswith(b"\n"):
-                kept[-1] += end
-            _write_lines(root, [*kept, ATTRIBUTE.encode() + end])
+            end = b"\r\n" if kept.endswith(b"\r\n") else b"\n"
+            between = end if kept and not kept.endswith(b"\n") else b""
+            _write_attributes(root, kept + between + ATTRIBUTE.encode() + end)
         for key, value in list_settings(find_own_program()).items():
             done = change_config(find_repository(root), key, value)
             if done.status != 0:
@@ -353,7 +353,8 @@ class MaintenanceTools:
     def _read_git_state(self) -> GitSetUp:
         attributes = False
         with suppress(Failure):
-            attributes = any(line.strip() == _OURS[0] for line in self._read_attributes())
+            found = _OUR_LINES.findall(self._read_attributes())
+            attributes = any(line.strip() == _OURS[0] for line in found)
         root = self._context.tree.root
         both = (("--get", f"merge.{DRIVER}.driver"), ("--get", f"diff.{DRIVER}.textconv"))
         driver = all(self._has_setting(root, asked) for asked in both)
@@ -365,13 +366,13 @@ class MaintenanceTools:
         """Whether the repository's own config, which git does not see when we run it, has a setting, or the user's."""
         return change_config(find_repository(root), *asked).status == 0 or try_git(root, "config", *asked).status == 0
 
-    def _read_attributes(self) -> list[bytes]:
-        """Returns the lines of the file with their ends, to the byte. Raises a Failure for what is no file."""
+    def _read_attributes(self) -> bytes:
+        """Returns the file to the byte, and not as lines: it may have millions. Raises a Failure for what is none."""
         try:
-            return read_file(self._context.tree.root, RelativePath(".gitattributes")).splitlines(keepends=True)
+            return read_file(self._context.tree.root, RelativePath(".gitattributes"))
         except FileMissing:
-            return []
+            return b""
 
 
-def _write_lines(root: str, lines: list[bytes]) -> None:
-    atomic_write(root, RelativePath(".gitattributes"), b"".join(lines))
+def _write_attributes(root: str, text: bytes) -> None:
+    atomic_write(root, RelativePath(".gitattributes"), text)

@@ -25,6 +25,7 @@ from postil.workspace.files import atomic_write, make_folder
 from postil.workspace.paths import RelativePath
 
 LARGEST = limits.SMALL_FILE * 4
+"""Bytes of a file of the user's own; one in a repository is somebody else's, and ordinary ones have some kilobytes."""
 
 
 class Unreadable(Conflict):
@@ -54,7 +55,8 @@ class ClientFile:
         """Returns the content, or None when there is no file."""
         try:
             # Half of a file must not be written back as the whole: one that is too large is refused.
-            return read_whole(self._real, LARGEST, self._inside).decode("utf-8")
+            largest = limits.REPOSITORY_FILE if self._inside else LARGEST
+            return read_whole(self._real, largest, self._inside).decode("utf-8")
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as error:

@@ -53,7 +53,8 @@ def wanted(program: str, shape: HookShape) -> dict[str, Any]:
 
 def find(text: str, shape: HookShape) -> dict[str, Any] | None:
     """Returns our hooks in this text, or None when not all of them are there."""
-    found = {event: [hook for hook in _hooks(text, event) if command_in(hook)] for event in shape.events}
+    every = _list_hooks(text, shape)
+    found = {event: [hook for hook in hooks if command_in(hook)] for event, hooks in every.items()}
     return found if all(found.values()) else None
 
 
@@ -61,18 +62,17 @@ def put(text: str, program: str, shape: HookShape) -> str:
     """Returns the text with our hooks in it, each once."""
     if shape.version and jsonc.get(text, ("version",)) is None:
         text = jsonc.put(text, ("version",), shape.version)
-    for event, ours in shape.events.items():
-        others = [hook for hook in _hooks(text, event) if not command_in(hook)]
-        value = [*others, _hook(program, ours, shape)]
-        if _hooks(text, event) != value:
+    for event, hooks in _list_hooks(text, shape).items():
+        others = [hook for hook in hooks if not command_in(hook)]
+        value = [*others, _hook(program, shape.events[event], shape)]
+        if hooks != value:
             text = jsonc.put(text, ("hooks", event), value)
     return text
 
 
 def remove(text: str, shape: HookShape) -> str:
     """Returns the text without our hooks; an event that has no other goes with them."""
-    for event in shape.events:
-        hooks = _hooks(text, event)
+    for event, hooks in _list_hooks(text, shape).items():
         others = [hook for hook in hooks if not command_in(hook)]
         if others and others != hooks:
             text = jsonc.put(text, ("hooks", event), others)
@@ -108,10 +108,14 @@ def _hook(program: str, event: str, shape: HookShape) -> dict[str, Any]:
     return {"hooks": [{"type": "command", "command": command, **({"timeout": shape.timeout} if shape.timeout else {})}]}
 
 
-def _hooks(text: str, event: str) -> list[dict[str, Any]]:
-    found = jsonc.get(text, ("hooks", event))
-    if found is None:
-        return []
-    if not isinstance(found, list):
-        raise jsonc.NotJson(f"`hooks.{event}` is not a list")
-    return cast("list[dict[str, Any]]", found)
+def _list_hooks(text: str, shape: HookShape) -> dict[str, list[dict[str, Any]]]:
+    """Returns all hooks of the events that we hear of; reads the text once."""
+    given = jsonc.get(text, ("hooks",))
+    table = cast("dict[str, object]", given) if isinstance(given, dict) else {}
+    listed: dict[str, list[dict[str, Any]]] = {}
+    for event in shape.events:
+        found = table.get(event)
+        if found is not None and not isinstance(found, list):
+            raise jsonc.NotJson(f"`hooks.{event}` is not a list")
+        listed[event] = cast("list[dict[str, Any]]", found or [])
+    return listed

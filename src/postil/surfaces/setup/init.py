@@ -22,6 +22,10 @@ from postil.surfaces.shell.flags import Parser
 from postil.surfaces.shell.output import readable, say
 from postil.surfaces.shell.run import run_named
 
+MOST_SHOWN = 100
+"""Lines of a change that are shown."""
+LONGEST_SHOWN = 500
+
 
 def run_init(composed: Composition, words: list[str], program: str, options: Globals) -> int:
     """Write `.mcp.json`, and on request the entries of other assistants and the bindings of the parts."""
@@ -78,8 +82,10 @@ def _show_change(client: Client, file: ClientFile, root: str, folders: Folders) 
     before = (file.text() or "").splitlines()
     after = file.with_entry(entry(client, program_for(client), root)).splitlines()
     changed, name = list_changed(before, after, 1), name_file(client, folders)
+    if len(changed) > MOST_SHOWN:
+        changed = [*changed[:MOST_SHOWN], f"… and {len(changed) - MOST_SHOWN} lines more"]
     for line in (f"--- {name}", f"+++ {name}", *changed) if changed else ():
-        say(harmless(line))  # the file may be somebody else's
+        say(harmless(line if len(line) <= LONGEST_SHOWN else f"{line[:LONGEST_SHOWN]}…"))  # it may be somebody else's
     return bool(changed)
 
 

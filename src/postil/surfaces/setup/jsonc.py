@@ -13,8 +13,9 @@ import msgspec
 from msgspec import Struct
 
 DEEPEST = 64
-_SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+# Nothing is given back: a text of megabytes would be remembered character by character.
+_SPACE = re.compile(r"(?:[ \t\r\n]++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\.)*+"')
 _REST_OF_LINE = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\n]*?\*/[ \t]*)?")
 _SCALAR = re.compile(r"-?\d[\d.eE+-]*|true|false|null")
 
