@@ -6,6 +6,7 @@ import hashlib
 import json
 from pathlib import Path
 
+from postil.tracker.imports.git_refs import read_refs
 from tests.tracker.foreign import blob, commit, told, tree
 from tests.tracker.groups import Tracker
 from tests.tracker.programs import answered, git, run, said
@@ -100,3 +101,25 @@ def test_an_id_of_git_bug_that_begins_two_of_them_is_refused_with_both(repositor
     (repository / ".git" / "postil" / "cache").unlink()  # and so from an index that was built anew
     assert answered(repository, "show", "b" * 63 + "1")["title"] == "Bug"
     assert run(repository, "show", "bbbbbbb").returncode == 2
+
+
+def test_a_clock_of_other_digits_hides_no_bug(repository: Path):
+    write_bug(repository, (FIRST, ()))
+    pack = blob(repository, f'{{"author":{{"id":"{PERSON}"}},"ops":[{FIRST}]}}'.encode())
+    files = {"edit-clock-²": ("blob", blob(repository, b"")), "ops": ("blob", pack)}
+    git(repository, "update-ref", f"refs/bugs/{'c' * 64}", commit(repository, tree(repository, files), "ops"))
+    stories, unread = read_refs(str(repository), "git-bug")
+    assert (len(stories), unread) == (2, [])
+
+
+def test_a_giant_pack_that_each_commit_names_is_refused_and_hides_no_other(repository: Path):
+    write_bug(repository, (FIRST, ()))
+    giant = blob(repository, FIRST.replace("It breaks", "m" * (11 << 20)).join(('{"ops":[', "]}")).encode())
+    made = ""
+    for clock in range(8):
+        files = {f"edit-clock-{clock}": ("blob", blob(repository, b"")), "ops": ("blob", giant)}
+        made = commit(repository, tree(repository, files), "ops", *([made] if made else []))
+    git(repository, "update-ref", f"refs/bugs/{'c' * 64}", made)
+    stories, (said_of_it,) = read_refs(str(repository), "git-bug")
+    assert len(stories) == 1
+    assert "more than 64 MB" in said_of_it

@@ -7,7 +7,7 @@ import hashlib
 import msgspec
 
 from postil.tracker.events import Commented, CommentEdited, Described, Labelled, Set
-from postil.tracker.imports.git_refs import ForeignObjects, Reader, format_seconds, list_refs
+from postil.tracker.imports.git_refs import ForeignObjects, Reader, format_seconds, list_refs, read_number
 from postil.tracker.imports.model import ForeignEvent, ForeignHistory, begin_history, derive_comment_id
 from postil.tracker.log.format import open_objects
 
@@ -51,8 +51,8 @@ def make_reader(root: str) -> Reader:
         history: list[ForeignEvent] = []
         comments: set[str] = set()
         first = ""
-        for _, _, raw in sorted(_read_packs(git, oid)):
-            pack = git.decode(raw, _Pack, name)
+        for _, _, at in sorted(_list_packs(git, oid)):
+            pack = git.decode(git.read_blob(at), _Pack, name)
             for piece in pack.ops or ():
                 op = git.decode(bytes(piece), _Op, name)
                 who = op.author or pack.author
@@ -67,16 +67,19 @@ def make_reader(root: str) -> Reader:
     return bug
 
 
-def _read_packs(git: ForeignObjects, oid: str) -> list[tuple[int, str, bytes]]:
-    """Returns the packs as git-bug orders them: by the clock in the names of their files, then by commit."""
-    packs: list[tuple[int, str, bytes]] = []
+def _list_packs(git: ForeignObjects, oid: str) -> list[tuple[int, str, str]]:
+    """Returns the objects of the packs as git-bug orders them: by the clock in the names of files, then by commit.
+
+    They are read one by one: many commits may name the same large one.
+    """
+    packs: list[tuple[int, str, str]] = []
     for at, head, _ in git.ancestry(oid):
         files = git.tree_of(head)
         clocks = [name.rpartition("-")[2] for name in files if name.startswith("edit-clock-")]
         # Without a clock (the first versions) the commits have one line of descent, and came here from its end.
-        clock = int(clocks[0]) if clocks and clocks[0].isdigit() else -len(packs)
+        clock = read_number(clocks[0] if clocks else "", -len(packs))
         if "ops" in files:
-            packs.append((clock, at, git.blob(files, "ops")))
+            packs.append((clock, at, files["ops"]))
     return packs
 
 

@@ -8,7 +8,7 @@ import re
 import msgspec
 
 from postil.tracker.events import Assigned, Commented, CommentEdited, Described, Labelled, Linked, Set
-from postil.tracker.imports.git_refs import ForeignObjects, read_commit_time
+from postil.tracker.imports.git_refs import ForeignObjects, read_commit_time, read_number
 from postil.tracker.imports.model import (
     ForeignEvent,
     ForeignHistory,
@@ -66,17 +66,17 @@ def read_entity(git: ForeignObjects, oid: str, name: str) -> ForeignHistory | No
     """Returns the story of `refs/git-mile/entities/<name>`."""
     since, top = _find_first_seen(git, oid)
     payloads = git.tree(top["blobs"]) if "blobs" in top else {}
-    operations: list[tuple[int, str, str, _Meta, bytes]] = []
+    operations: list[tuple[int, str, str, _Meta, str]] = []
     for folder, tree in (git.tree(top["pack"]) if "pack" in top else {}).items():
         files = git.tree(tree)
         counter, _, replica = git.blob(files, "id").decode("utf-8", "replace").strip().partition("@")
         meta = git.decode(git.blob(files, "meta.json"), _Meta, name)
         digest = git.blob(files, "payload").decode("ascii", "replace").strip().removeprefix("sha256:")
-        payload = git.blob(payloads, f"{digest}.blob")
-        operations.append((int(counter) if counter.isdigit() else 0, replica, since[folder], meta, payload))
+        payload = git.find(payloads, f"{digest}.blob")
+        operations.append((read_number(counter, 0), replica, since[folder], meta, payload))
     history: list[ForeignEvent] = []
     for counter, replica, ts, meta, payload in sorted(operations, key=lambda operation: operation[:2]):
-        event = git.decode(payload, _Event, name)
+        event = git.decode(git.read_blob(payload), _Event, name)
         try:
             data = msgspec.json.decode(event.data, type=_Data)
         except msgspec.ValidationError:

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
+from postil.core import limits
 from postil.tracker.imports.model import ForeignHistory
 from postil.tracker.log.format import LogDamaged, Objects, open_objects, parse_tree
 from postil.tracker.text import format_moment
@@ -62,6 +63,7 @@ class ForeignObjects:
 
     def __init__(self, git: Objects) -> None:
         self._git = git
+        self._read = 0
 
     def commit(self, oid: str) -> tuple[dict[bytes, list[bytes]], bytes]:
         """Returns the head lines of a commit, by key, and its message."""
@@ -97,9 +99,21 @@ class ForeignObjects:
 
     def blob(self, files: dict[str, str], name: str) -> bytes:
         """Returns the content of a file of a tree."""
+        return self.read_blob(self.find(files, name))
+
+    def find(self, files: dict[str, str], name: str) -> str:
+        """Returns the object of a file of a tree."""
         if name not in files:
             raise LogDamaged(next(iter(files.values()), ""), f"the file {name} is missing")
-        return self._content(files[name], "blob")
+        return files[name]
+
+    def read_blob(self, oid: str) -> bytes:
+        """Returns the content of a file, and counts it: one story must not unpack without end."""
+        content = self._content(oid, "blob")
+        self._read += len(content)
+        if self._read > limits.LOG_TAIL:
+            raise LogDamaged(oid, f"it holds more than {limits.LOG_TAIL // limits.MIB} MB")
+        return content
 
     def decode(self, raw: bytes, kind: type[T], where: str) -> T:
         """Returns the JSON of another program. Raises LogDamaged."""
@@ -113,6 +127,11 @@ class ForeignObjects:
         if found != kind:
             raise LogDamaged(oid, f"a {found} where a {kind} belongs")
         return content
+
+
+def read_number(text: str, otherwise: int) -> int:
+    """Returns a number of at most 18 digits; other digits than 0 to 9 are none."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else otherwise
 
 
 def read_commit_time(head: dict[bytes, list[bytes]]) -> str:

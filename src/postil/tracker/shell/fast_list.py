@@ -138,7 +138,7 @@ def _read_words(kind: str | None, words: Sequence[str]) -> Asked | None:
     if "--columns" in given:
         columns = tuple(name.strip() for name in given["--columns"][0].split(","))
     if (
-        not limit.isdigit()
+        not limit.isdecimal()
         or not 1 <= int(limit) <= 1000
         or style not in ("table", "raw", "json")
         or not {*columns} <= {*NAMES}
