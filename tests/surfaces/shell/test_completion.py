@@ -44,6 +44,23 @@ def test_bash_completes_with_the_printed_script(repository: Path) -> None:
     assert done.stdout == "info"
 
 
+@pytest.mark.parametrize(
+    ("program", "function", "words"),
+    [("postil", "_postil_complete", "postil x"), ("git-mile", "_git_mile", "git mile")],
+)
+def test_bash_looks_for_no_files_that_a_candidate_would_match(
+    tmp_path: Path, program: str, function: str, words: str
+) -> None:
+    """A pattern such as `*/*/*/*` keeps bash busy for hours in a folder of many links."""
+    (tmp_path / "here.txt").touch()
+    script = (
+        f'eval "$({BIN}/postil completion bash)"; {program}() {{ printf "%s\\n" "*" "[h]ere.txt"; }};'
+        f'COMP_WORDS=({words} ""); COMP_CWORD=2; {function}; printf "%s|" "${{COMPREPLY[@]}}"'
+    )
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "*|[h]ere.txt|"
+
+
 def test_git_mile_completes_its_own_commands(repository: Path) -> None:
     def ask(*words: str) -> list[str]:
         done = subprocess.run([BIN / "git-mile", *words], cwd=repository, capture_output=True, text=True, timeout=60)
