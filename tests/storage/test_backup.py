@@ -191,6 +191,7 @@ HOSTILE = {
     "no UTF-8": _whole(b'["c","\xff",1]\n'),
     "deep": _whole(b"[" * 100_000 + b"\n"),
     "deep header": gzip.compress(b'{"postil":' + b"[" * 100_000 + b"\n"),
+    "giant names of counters": _whole(*(_line(["c", "x" * (3 << 20) + str(number), 1]) for number in range(4))),
     "one long line": gzip.compress(b'{"postil":"backup' + b" " * (40 << 20), 1),
 }
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 
 FORMAT = 1
+COUNTERS = 8 * limits.MIB
+"""The names of all counters together: unlike records they are held at once."""
 HALF = ("restore", "half")
 """The record of a restore whose secret is not in its place yet: which backup it is of."""
 
@@ -83,6 +85,8 @@ def save(state: Dumpable, path: str, secret: bytes, version: str) -> Saved:
         put({"postil": "backup", "format": FORMAT, "made": made, "version": version, "secret": secret})
         for name, number in counters:
             put(["c", name, number])
+        if size > COUNTERS:
+            raise BadBackup("The state has more counters than a backup holds", advice="Use the database's own backup")
         for record in records:
             put(["r", *record])
             kept += 1
@@ -150,7 +154,7 @@ def _sum_lasting(records: Iterable[RecordRow]) -> int:
 
 def check(path: str) -> Saved:
     """Read a backup to its end, every value of it. Raises BadBackup where it is not whole."""
-    digest, records, counters = hashlib.sha256(), 0, 0
+    digest, records, counters, named = hashlib.sha256(), 0, 0, 0
     lines = _lines(path)
     first = next(lines, b"")
     header = _decode(path, first, _HEADER)
@@ -167,6 +171,9 @@ def check(path: str) -> Saved:
             return Saved(records, counters, header.made, header.secret, end.sha256)
         if isinstance(_decode_row(path, line), _Counter):
             counters += 1
+            named += len(line)
+            if named > COUNTERS:
+                raise BadBackup(f"{path} has more counters than Postil writes", advice="Use another one")
         else:
             records += 1
         digest.update(line)

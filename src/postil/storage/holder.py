@@ -19,7 +19,7 @@ def is_alive(holder: str, since: float, patience: float) -> bool:
     """Returns whether the holder still runs. For one of another host: whether `patience` seconds are not over yet."""
     host, _, process = holder.rpartition(" ")[0].rpartition(" ")
     started = holder.rpartition(" ")[2]
-    if host != _host(os.uname().nodename) or not process.isdigit() or not started.isdigit() or started == "0":
+    if host != _host(os.uname().nodename) or not process.isdecimal() or not started.isdecimal() or started == "0":
         return time.time() - since < patience
     return _started(int(process)) == int(started)
 
