@@ -130,7 +130,7 @@ class MessageStore:
             rows = [row for space in OPEN for row in messages.records.range(self._prefix + space)]
             read = [(key, decode(value)) for key, value in rows]
             found = [messages.as_of_now(messages.join_replies(one, RECENT)) for _, one in read if one is not None]
-            damaged = sorted(int(key) if key.isdigit() else 0 for key, one in read if one is None)
+            damaged = sorted(int(key) if key.isdecimal() else 0 for key, one in read if one is None)
             ordered = sorted(found, key=lambda message: message.id)
             return Look(ordered, damaged, messages.count_answers(), _select(messages, others))
 

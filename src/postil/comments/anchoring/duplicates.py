@@ -32,7 +32,7 @@ def find_copies(tree: SourceTree, place: Place) -> tuple[Candidate, ...]:
         return ()  # a habit, or a workspace in which looking for copies takes longer than they are worth
     found = said.decode("utf-8", "surrogateescape").split("\n")
     rows = (row for row in map(_fields, found) if row[2].strip() == wanted and not row[0].endswith(SUFFIX))
-    hits = [(path, int(line)) for path, line, _ in rows if line.isdigit()]
+    hits = [(path, int(line)) for path, line, _ in rows if line.isdecimal()]
     if len(hits) > MOST_PLACES:
         return ()
     around = _neighbours(tree, place.path, place.line)

@@ -194,7 +194,7 @@ class CommentResources:
         overview = self._context.overview
         overview.refresh()
         place, mark, path = after.partition(" ")
-        if after and (not mark or not place.isdigit() or len(place) > LONGEST_NUMBER):
+        if after and (not mark or not place.isdecimal() or len(place) > LONGEST_NUMBER):
             raise _no_page(uri)
         start = (path, int(place)) if after else ("", -1)
         found, last = read_page(overview.index, where, values, start, MOST_ON_PAGE, LARGEST_PAGE)
@@ -234,7 +234,7 @@ class CommentResources:
 
 
 def _read_number(after: str, uri: str) -> int:
-    if after and (not after.isdigit() or len(after) > LONGEST_NUMBER):
+    if after and (not after.isdecimal() or len(after) > LONGEST_NUMBER):
         raise _no_page(uri)
     return int(after or 0)
 

@@ -43,7 +43,7 @@ class WorkspaceChecks:
         version = read_git_version(os.getcwd())
         if not version:
             return Finding("error", "git was not found", "Install git and put it on PATH")
-        found = tuple(int(number) for number in version.split(".")[:2] if number.isdigit())
+        found = tuple(int(number) for number in version.split(".")[:2] if number.isdecimal())
         if found < OLDEST_GIT:
             wanted = ".".join(map(str, OLDEST_GIT))
             return Finding("warning", f"git {version}", f"Install git {wanted} or newer: older ones do not fsync refs")

@@ -237,4 +237,4 @@ def _place(message: Message | Note, version: str) -> tuple[str, int]:
 
 def _last(line: str) -> int:
     last = line.rpartition("-")[2]
-    return int(last) if last.isdigit() else 0
+    return int(last) if last.isdecimal() else 0
