@@ -11,7 +11,7 @@ import pytest
 from postil.wire.protocol import kept
 from postil.wire.protocol.app_views import EXTENSION, MIME_TYPE, knows_views
 from postil.wire.protocol.events import Work
-from postil.wire.protocol.methods import PAGE
+from postil.wire.protocol.methods import LONGEST_URI, PAGE
 from postil.wire.protocol.task_methods import knows_tasks
 from tests.wire.talk import META, Talk
 
@@ -64,8 +64,8 @@ async def test_a_call_at_work_keeps_of_its_request_only_what_is_asked_about() ->
 async def test_a_giant_address_is_no_resource() -> None:
     talk = Talk()
     for method in ("resources/read", "resources/subscribe", "resources/unsubscribe"):
-        refused = (await talk.ask(method, {"uri": "echo://" + "x" * kept.LONGEST_URI}))["error"]
-        assert refused["message"] == f"The address of a resource has at most {kept.LONGEST_URI} characters"
+        refused = (await talk.ask(method, {"uri": "echo://" + "x" * LONGEST_URI}))["error"]
+        assert refused["message"] == f"The address of a resource has at most {LONGEST_URI} characters"
 
 
 async def test_a_page_from_a_place_of_the_callers_own_is_not_kept() -> None:

@@ -12,8 +12,6 @@ from postil.wire.protocol.eras import stateless
 
 LONGEST = 1024
 """Characters of a text in `_meta`, and of an idempotency key: longer ones are good for nothing."""
-LONGEST_URI = 16 * 1024
-"""Characters of the address of a resource: a path of 4 kB, each byte of it escaped, and some more."""
 PARAMS = frozenset({"name", "uri", "arguments", "_meta"})
 """What is asked of the params of a call that is at work."""
 META = (
@@ -62,6 +60,5 @@ def keep_key(given: object) -> str:
 
 def let_go(params: dict[str, Any]) -> None:
     """Forget the params that nobody asks for once a call is at work: others hold the same table while it lasts."""
-    if not params.keys() <= PARAMS:
-        for name in params.keys() - PARAMS:
-            del params[name]
+    for name in params.keys() - PARAMS:
+        del params[name]

@@ -25,7 +25,6 @@ from postil.wire.protocol.events import FLAGS, Done, LevelSet, Unsubscribed, Wor
 from postil.wire.protocol.face import Face, tells_changes
 from postil.wire.protocol.failures import ProtocolFailure
 from postil.wire.protocol.jsonrpc import Request, encode
-from postil.wire.protocol.kept import LONGEST_URI
 
 if TYPE_CHECKING:
     from postil.core.registry import Registry
@@ -37,6 +36,8 @@ E = TypeVar("E")
 PAGE = 200
 MOST_COMPLETIONS = 100
 MOST_WATCHES = 1024
+LONGEST_URI = 16 * 1024
+"""Characters of the address of a resource: a path of 4 kB, each byte of it escaped, and some more."""
 
 
 def ping(session: Session, request: Request, era: Era) -> object:

@@ -99,7 +99,7 @@ class Session:
                     answer.answers = self._recall_answers(answer)
                 if meta:
                     answer.meta = request.params["_meta"] = kept.keep_meta(meta)
-                if answer.kind != "direct":
+                if not request.params.keys() <= kept.PARAMS and answer.kind != "direct":
                     kept.let_go(request.params)
                 self.in_flight[request.id] = answer
                 return [answer]

@@ -100,12 +100,6 @@ class TaskCall(WireCall):
         self._tasks.change(self, status="working")
         return {key: self._answers.pop(name) for key, name in names.items()}
 
-    def forget(self) -> None:
-        """Keep nothing of the request: a task that has ended can be asked for longer."""
-        bare = Request(self.work.request.id, self.work.request.method, {})
-        self.work = structs.replace(self.work, request=bare, arguments=None, meta=NOTHING, answers=NOTHING, key="")
-        self._answers.clear()
-
     def take_answers(self, answers: Mapping[str, Any]) -> None:
         """Take what the client answered; what was not asked is ignored."""
         fitting = {name: answer for name, answer in answers.items() if name in self.task.questions}
@@ -188,7 +182,7 @@ class Tasks:
         task.updated = time.time()
         if task.is_over:
             task.questions = {}
-            call.forget()
+            _let_go(call)
             wait = max(LIFETIME - (task.updated - task.created), 60.0)
             call.runner.loop.call_later(wait, self._forget, task.id)
         if self._server.hooks.shared is not None:
@@ -338,3 +332,9 @@ def name_in_store(task_id: str, kind: str = "task") -> str:
     import hashlib  # only where replicas share tasks
 
     return f"{kind}:" + hashlib.sha256(task_id.encode("utf-8", "replace")).hexdigest()[:40]
+
+
+def _let_go(call: TaskCall) -> None:
+    """Keep nothing of the request: a task that has ended can be asked for longer."""
+    bare = Request(call.work.request.id, call.work.request.method, {})
+    call.work = structs.replace(call.work, request=bare, arguments=None, meta=NOTHING, answers=NOTHING, key="")
