@@ -180,8 +180,10 @@ class TransferTools:
     def _import_records(self, some: Sequence[Record]) -> Imported:
         """Add the comments of a document that are not here yet; each path is checked before anything is written."""
         by_file: dict[RelativePath, list[Record]] = {}
+        paths: dict[str, RelativePath] = {}  # each is looked at once: an export names it with every comment
         for each in some:
-            by_file.setdefault(self._tree.path(each.path), []).append(each)
+            path = paths.get(each.path) or paths.setdefault(each.path, self._tree.path(each.path))
+            by_file.setdefault(path, []).append(each)
         for path in by_file:
             refuse_unlisted(path)
         here = self._context.overview.held([each.id for each in some])
