@@ -19,7 +19,12 @@ from postil.core.others.visible import Style, harmless, on_one_line, paint, styl
         ("\x7f\x9f", "\\x7f\\x9f"),
         ("a\tb\nc", "a\tb\nc"),
         ("\u202a\u202e\u2066\u2069", "\\u202a\\u202e\\u2066\\u2069"),
-        (" ~\xa0\u2029\u202f\u2065\u206a", " ~\xa0\u2029\u202f\u2065\u206a"),
+        (" ~\xa0\u202f\u3000", " ~\xa0\u202f\u3000"),
+        ("\xad\u061c\u200b\u2028\u2029\u2060\ufeff", "\\xad\\u061c\\u200b\\u2028\\u2029\\u2060\\ufeff"),
+        ("a\U000e0041\U000e0100", "a\\U000e0041\\U000e0100"),
+        ("a\u200db\ufe0f", "a\\u200db\\ufe0f"),
+        ("👩‍💻 ❤️ می‌خواهم", "👩‍💻 ❤️ می‌خواهم"),
+        ("\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",) * 2,
     ],
 )
 def test_what_moves_the_cursor_or_turns_text_around_is_made_visible(text: str, shown: str) -> None:

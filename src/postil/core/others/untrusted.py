@@ -7,6 +7,7 @@ here.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 _TAG = "\U000e0000-\U000e007f"
 # What has no shape of its own: controls, fillers, joiners, bidirectional marks, tags and selectors of variation.
@@ -66,7 +67,22 @@ def shorten(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 
+def show_invisible(text: str) -> str:
+    """Return the text with what a reader cannot see spelt out; emoji and joined scripts keep what shapes them."""
+    return _replace(text, _spell)
+
+
+def _spell(sign: str) -> str:
+    code = ord(sign)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+
+
 def _strike_out(text: str) -> str:
+    return _replace(text, lambda sign: "\n" if sign in "\u2028\u2029" else "")
+
+
+def _replace(text: str, replaced: Callable[[str], str]) -> str:
+    """Return the text with what hides in it replaced."""
     kept: list[str] = []
     at = 0
     for found in _INVISIBLE.finditer(text):
@@ -80,10 +96,8 @@ def _strike_out(text: str) -> str:
             if flag:
                 kept.append(text[start : flag.end()])
                 at = flag.end()
-        elif sign in "\u2028\u2029":
-            kept.append("\n")
-        elif _is_shaping(text, start, sign):
-            kept.append(sign)
+                continue
+        kept.append(sign if _is_shaping(text, start, sign) else replaced(sign))
     kept.append(text[at:])
     return "".join(kept)
 

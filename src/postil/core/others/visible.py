@@ -1,4 +1,5 @@
-"""Others' words on a terminal: what would move the cursor, rename the window or turn text around is made visible."""
+"""Others' words on a terminal: what would move the cursor, rename the window, turn text around or hide in it is made
+visible."""
 
 from __future__ import annotations
 
@@ -14,8 +15,13 @@ _CONTROLS = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code
 
 
 def harmless(text: str) -> str:
-    """Returns the text with its control characters made visible."""
-    return text.translate(_CONTROLS)
+    """Returns the text with its control characters and all that has no shape made visible."""
+    text = text.translate(_CONTROLS)
+    if text.isascii():
+        return text
+    from postil.core.others.untrusted import show_invisible  # most output of a fast command is ASCII
+
+    return show_invisible(text)
 
 
 def on_one_line(text: str) -> str:
