@@ -19,6 +19,8 @@ from postil.tracker.text import format_moment
 from postil.workspace.git import run_git
 
 T = TypeVar("T")
+MOST_READ = 2 * limits.LOG_OBJECT
+"""Bytes of the files of one story: what they say is held until it is written."""
 Reader = Callable[["ForeignObjects", str, str], ForeignHistory | None]
 """From a ref's commit and the last part of its name to a story; None for what is no issue."""
 
@@ -111,8 +113,8 @@ class ForeignObjects:
         """Returns the content of a file, and counts it: one story must not unpack without end."""
         content = self._content(oid, "blob")
         self._read += len(content)
-        if self._read > limits.LOG_TAIL:
-            raise LogDamaged(oid, f"it holds more than {limits.LOG_TAIL // limits.MIB} MB")
+        if self._read > MOST_READ:
+            raise LogDamaged(oid, f"it holds more than {MOST_READ // limits.MIB} MB")
         return content
 
     def decode(self, raw: bytes, kind: type[T], where: str) -> T:
