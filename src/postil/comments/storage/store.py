@@ -494,10 +494,4 @@ def skipped_folder(name: str) -> bool:
 
 def is_text(name: str) -> bool:
     """Whether a name can be sent: one of other bytes than UTF-8 is a file without comments."""
-    if name.isprintable():
-        return True
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+    return name.isprintable() or not any("\ud800" <= letter <= "\udfff" for letter in name)
