@@ -66,6 +66,17 @@ def test_a_remark_is_added_to_a_file_whatever_hangs_on_what(tmp_path: Path, make
     assert len(kept["comments"]) == len({each["id"] for each in kept["comments"]}) == len(comments) + 1
 
 
+def test_comments_that_share_an_id_and_its_markers_are_listed(tmp_path: Path) -> None:
+    root = new_repository(tmp_path / "r")
+    held = [{**each, "id": "1"} for each in plain()[:8_000]]
+    markers = [{"id": f"m{n}", "line": 1, "commentIds": ["1"]} for n in range(8_000)]
+    (root / "a.py").write_text("x\n")
+    (root / "a.py.comments").write_text(json.dumps({"comments": held, "ghostMarkers": markers}))
+    done = run_postil(tmp_path, root, "comments", "list", "a.py")
+    assert done.returncode == 0, done.stderr
+    assert "7800 more" in done.stdout
+
+
 def test_a_remark_is_added_to_a_file_that_git_alone_has(tmp_path: Path) -> None:
     root = new_repository(tmp_path / "r")
     (root / "a.py").write_text("x\n")
