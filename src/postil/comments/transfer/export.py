@@ -46,7 +46,7 @@ FORMATS = {
 IMPORTED = ("json", "jsonl", "csv")
 """What `comments import` reads."""
 ROWS_AT_ONCE = 10_000
-LARGEST_ANSWER = 64 * 1024 * 1024
+LARGEST_ANSWER = 16 * limits.MIB
 FEW_PAGES = 256
 """Pages of a cache, a megabyte: an answer that is made of no more is not waited for."""
 
