@@ -22,7 +22,9 @@ SCRIPTS = {
 # postil completion for bash: put  eval "$(postil completion bash)"  into ~/.bashrc
 _postil_complete() {
     local IFS=$'\\n'
-    mapfile -t COMPREPLY < <(postil complete-words "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+    local each; COMPREPLY=()  # read line by line: bash 3.2, which macOS has, knows no mapfile
+    while read -r each; do COMPREPLY+=("$each"); done \\
+        < <(postil complete-words "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
     if [[ ${#COMPREPLY[@]} -gt 1 && $COMP_TYPE = 63 ]]; then COMPREPLY=("${COMPREPLY[@]/$'\\t'/  }")
     else COMPREPLY=("${COMPREPLY[@]%%$'\\t'*}"); fi
 }
@@ -54,7 +56,9 @@ GIT_MILE = {
 _git_mile() {
     local IFS=$'\\n' first=1
     [ "${COMP_WORDS[0]}" = git ] && first=2 && compopt +o nospace 2>/dev/null  # git's own completion adds its spaces
-    mapfile -t COMPREPLY < <(git-mile complete-words "${COMP_WORDS[@]:first:COMP_CWORD-first+1}" 2>/dev/null)
+    local each; COMPREPLY=()  # read line by line: bash 3.2, which macOS has, knows no mapfile
+    while read -r each; do COMPREPLY+=("$each"); done \\
+        < <(git-mile complete-words "${COMP_WORDS[@]:first:COMP_CWORD-first+1}" 2>/dev/null)
     if [[ ${#COMPREPLY[@]} -gt 1 && $COMP_TYPE = 63 ]]; then COMPREPLY=("${COMPREPLY[@]/$'\\t'/  }")
     else COMPREPLY=("${COMPREPLY[@]%%$'\\t'*}"); fi
 }
