@@ -8,15 +8,19 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import pytest
+from msgspec import structs
 
 from postil.core.answer import Answer
 from postil.core.content import Document, Embedded, Link, Message, Text
 from postil.core.failure import Failure
 from postil.core.others.framing import frame
 from postil.core.others.untrusted import clean, clean_prose
+from postil.inbox import hooks
+from postil.inbox.answers import Shown
+from postil.inbox.model import Reply
 from postil.wire.protocol import shapes
 from postil.wire.protocol.eras.era import NEWEST
 from tests.attack.payloads import INVISIBLE, PAYLOADS
@@ -82,6 +86,22 @@ def test_no_payload_passes_a_converter(name: str) -> None:
     for payload in PAYLOADS:
         said = shapes.encode(CONVERTERS[name](payload)).decode()
         assert not find_hidden(json.loads(said)), repr(payload)
+
+
+def test_no_payload_passes_a_hook_nor_leaves_its_frame() -> None:
+    for payload in PAYLOADS:
+        reply = Reply("key:1 (bob)", payload, "")
+        own = Shown(1, "leased", f"{payload}.py", "look", "", code=payload, hunk=payload, replies=(reply,))
+        other = Shown(2, "leased", "a.py", payload, "", author=f"key:1 ({payload})", suggestion=payload)
+        report = Shown(3, "leased", "", payload, "", source="GitLab")
+        for kind in get_args(hooks.Client):
+            said = hooks.format_output(kind, "stop", hooks.format_text([own, other, report], 0, [own, other, report]))
+            assert not find_hidden(json.loads(said)), repr(payload)
+        text = hooks.format_text([structs.replace(own, file="a.py"), report], 0, [report])
+        frames = re.findall(
+            r"^\[\w+: [^\]\n]+, until ([0-9a-f]{8})\]\n(.*?)\n\[end \1\]$", text, re.DOTALL | re.MULTILINE
+        )
+        assert [words for _, words in frames] == [*[clean(payload)] * 3, " ".join(clean(payload).split())]
 
 
 def test_cleaning_twice_changes_nothing_more_and_no_frame_is_left() -> None:

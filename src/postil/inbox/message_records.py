@@ -32,6 +32,8 @@ HOOK = "hook-"
 """How the names of clients begin that got a message through a hook."""
 ASSISTANT = "assistant"
 """Who says what the person has not heard yet."""
+PERSON = "you"
+"""Who says what the person whose machine this is answers."""
 
 _NO_REPLY = 0
 """In the place of a reply's number, which begin at 1: closed without a word."""

@@ -15,6 +15,7 @@ from postil.core import call
 from postil.core.failure import Failure
 from postil.inbox.answers import Shown, cut_page, show
 from postil.inbox.contract import MOST_SHOWN
+from postil.inbox.message_records import ASSISTANT, PERSON
 from postil.inbox.model import Message, Place, check_comment
 from postil.inbox.store import LEASE_SECONDS, MessageStore
 from postil.storage.holder import this_process
@@ -235,7 +236,7 @@ def client() -> str:
 
 def name_speaker() -> str:
     """Returns who says this: `you` for the person whose machine this is, another by the name the gateway knows."""
-    return (call.current().sign("") or "you") if call.current().person else "assistant"
+    return (call.current().sign("") or PERSON) if call.current().person else ASSISTANT
 
 
 def timestamp() -> str:
