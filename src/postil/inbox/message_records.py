@@ -41,6 +41,11 @@ encode = msgspec.json.Encoder().encode
 _decoder = msgspec.json.Decoder(Message)
 
 
+def is_assistants(author: str) -> bool:
+    """Returns whether an assistant says it: that of the person, or of somebody else, as `Call.sign` writes it."""
+    return author == ASSISTANT or author.endswith((f" ({ASSISTANT})", f" as {ASSISTANT})"))
+
+
 class Counts(msgspec.Struct, frozen=True):
     """What a receipt says."""
 
@@ -221,7 +226,7 @@ class MessageRecords:
         said = message.said + 1
         key = _reply_key(message.id, said)
         self.records.put(self._prefix + "replies", key, encode(reply), _expiry(message))
-        if reply.author == ASSISTANT:
+        if is_assistants(reply.author):
             self.records.put(self._prefix + "answers", key, b"", time.time() + CLOSED_KEPT_SECONDS)
         return structs.replace(message, said=said)
 

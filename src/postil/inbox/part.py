@@ -235,8 +235,12 @@ def client() -> str:
 
 
 def name_speaker() -> str:
-    """Returns who says this: `you` for the person whose machine this is, another by the name the gateway knows."""
-    return (call.current().sign("") or PERSON) if call.current().person else ASSISTANT
+    """Returns who says this: `you` for the person whose machine this is, `assistant` for theirs.
+
+    Anybody else by the principal that the gateway knows, an assistant of theirs so: `key:… (bob as assistant)`.
+    """
+    present = call.current()
+    return (present.sign("") or PERSON) if present.person else present.sign(ASSISTANT)
 
 
 def timestamp() -> str:

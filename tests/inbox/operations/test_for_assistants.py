@@ -142,3 +142,30 @@ def test_a_person_who_closes_a_message_is_told_nothing(assistant: AssistantTools
     call.enter(Connection("me", person=True))
     assistant.resolve(1)
     assert inbox.messages.count_answers() == 0
+
+
+def test_over_http_an_answer_is_signed_with_the_principal(assistant: AssistantTools, inbox: Inbox) -> None:
+    for key, name in (("key:1", "alice"), ("key:2", "bob"), ("key:3", "bob"), ("gitlab:h:7", "")):
+        call.enter(Call(Caller(key, f"connection of {key}", "http", name=name)))
+        assistant.reply(1, f"by {key}")
+    call.enter(Connection("stdio"))
+    assistant.reply(1, "by the person's own")
+    call.enter(Call(Caller("key:2", "connection of key:2", "http", name="bob")))
+    said = assistant.resolve(1, "declined", "no").message.replies
+    assert [(reply.author, reply.text) for reply in said] == [
+        ("key:1 (alice as assistant)", "by key:1"),
+        ("key:2 (bob as assistant)", "by key:2"),
+        ("key:3 (bob as assistant)", "by key:3"),
+        ("gitlab:h:7 (assistant)", "by gitlab:h:7"),
+        ("assistant", "by the person's own"),
+        ("key:2 (bob as assistant)", "no"),
+    ]
+    assert inbox.messages.count_answers() == 6  # the person hears of them all
+
+
+def test_a_person_over_http_is_no_assistant(assistant: AssistantTools, inbox: Inbox) -> None:
+    present = Call(Caller("key:2", "page", "http", name="bob"))
+    present.person = True
+    call.enter(present)
+    assert assistant.reply(1, "mine").message.replies[0].author == "key:2 (bob)"
+    assert inbox.messages.count_answers() == 0
