@@ -37,6 +37,11 @@ class Answer(Struct, frozen=True):
         """Whether a model reads in it what somebody wrote; an answer that found nothing says no, and is not framed."""
         return True
 
+    @property
+    def whose(self) -> str:
+        """Whose words a model reads in it, where they are not those that its part names: for the mark of the frame."""
+        return ""
+
     def rest(self) -> str:
         """Returns how the whole can be had where a model gets a part, if there is a better way than the same call."""
         return ""

@@ -25,8 +25,8 @@ from postil.core.others.framing import OTHERS, describe_writer, frame
 from postil.core.others.untrusted import clean, shorten
 from postil.core.others.visible import on_one_line
 from postil.inbox.answers import Shown
-from postil.inbox.message_records import ASSISTANT, HOOK, PERSON
-from postil.inbox.model import Reply
+from postil.inbox.message_records import HOOK
+from postil.inbox.model import ASSISTANT, PERSON, Reply
 
 Event: TypeAlias = Literal["prompt", "stop", "start", "idle"]
 Client: TypeAlias = Literal["claude", "codex", "gemini", "cursor", "copilot"]

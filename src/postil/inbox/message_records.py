@@ -15,7 +15,7 @@ from msgspec import structs
 
 from postil.core import call
 from postil.inbox.failures import AlreadyRead, MessageDamaged, NoSuchMessage, StaleLease
-from postil.inbox.model import CLOSED, Lease, Message, Place, Reply
+from postil.inbox.model import ASSISTANT, CLOSED, Lease, Message, Place, Reply
 from postil.storage.holder import is_alive
 
 if TYPE_CHECKING:
@@ -30,10 +30,6 @@ HOMES = "inbox/homes"
 """Where the repositories are that have messages."""
 HOOK = "hook-"
 """How the names of clients begin that got a message through a hook."""
-ASSISTANT = "assistant"
-"""Who says what the person has not heard yet."""
-PERSON = "you"
-"""Who says what the person whose machine this is answers."""
 
 _NO_REPLY = 0
 """In the place of a reply's number, which begin at 1: closed without a word."""

@@ -34,6 +34,10 @@ Context: TypeAlias = Literal[
 Number = Annotated[int, Meta(ge=1, description="the number of a message, as in #12")]
 CLOSED: tuple[Outcome, ...] = ("addressed", "declined", "dismissed")
 LONGEST_COMMENT = 64 * 1024
+ASSISTANT = "assistant"
+"""Who says what the person has not heard yet."""
+PERSON = "you"
+"""Who says what the person whose machine this is answers."""
 
 
 class Lease(Struct, frozen=True):

@@ -15,8 +15,7 @@ from postil.core import call
 from postil.core.failure import Failure
 from postil.inbox.answers import Shown, cut_page, show
 from postil.inbox.contract import MOST_SHOWN
-from postil.inbox.message_records import ASSISTANT, PERSON
-from postil.inbox.model import Message, Place, check_comment
+from postil.inbox.model import ASSISTANT, PERSON, Message, Place, check_comment
 from postil.inbox.store import LEASE_SECONDS, MessageStore
 from postil.storage.holder import this_process
 from postil.workspace.failures import NoRepository

@@ -15,6 +15,7 @@ from postil.inbox.answers import (
     Changed,
     Listed,
     Printed,
+    PrintedPart,
     Receipt,
     Shown,
     cut_page,
@@ -217,12 +218,13 @@ class PeopleTools:
     ) -> Shown | Printed:
         """Show one message with its code, its hunk and its replies."""
         shown = self._inbox.show(self._inbox.messages.get(id))
-        text = shown.for_model()
-        if start == 0 and (call.current().person or len(text) <= LONGEST_SHOWN):
+        text = shown.without_frames()
+        if start == 0 and (call.current().person or len(shown.for_model()) <= LONGEST_SHOWN):
             return shown
         piece = text[start : start + LONGEST_SHOWN]
         left = len(text) - start - len(piece)
-        return Printed(piece + (f"\n… {left} characters more: start={start + len(piece)}" if left > 0 else ""))
+        more = f"\n… {left} characters more: start={start + len(piece)}" if left > 0 else ""
+        return (PrintedPart if shown.has_others else Printed)(piece + more)
 
     @writes("inbox_edit", shell="inbox edit", positional=("id",), flags={"comment": "c"}, tool=False)
     def edit(

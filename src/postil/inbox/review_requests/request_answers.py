@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from postil.core.answer import Answer
 from postil.inbox.anchoring import Anchor
-from postil.inbox.answers import ADVICE, LONGEST_SHOWN, PAGE, Shown
+from postil.inbox.answers import ADVICE, PAGE, Shown, describe_words
 from postil.inbox.model import Side
 from postil.inbox.review_requests.request import SAID, RequestState, ReviewRequest, Verdict
 
@@ -33,6 +33,11 @@ class Review(Answer, frozen=True, omit_defaults=True):
         """Whether the person said anything."""
         return self.state in ("answered", "dismissed")
 
+    @property
+    def whose(self) -> str:
+        """Whose words are in it, where another user's are."""
+        return describe_words(self.remarks)
+
     def meta(self) -> dict[str, Any]:
         """The leases, as `check_lazygit_messages` tells them."""
         held = [{"id": one.id, "lease": one.lease, "attempt": one.attempt} for one in self.remarks if one.lease]
@@ -53,10 +58,7 @@ class Review(Answer, frozen=True, omit_defaults=True):
             pieces.append(cut + rest)
         left = PAGE - 1_000 - len("\n\n".join(pieces).encode())
         for one in self.remarks:
-            text = one.for_model()
-            if len(text.encode()) > left:  # the first of a page is shown in any case
-                rest = f"\n… cut: call inbox_show with id={one.id}, start={LONGEST_SHOWN}"
-                text = text.encode()[: max(0, left)].decode("utf-8", "ignore")[:LONGEST_SHOWN] + rest
+            text = one.cut(left)  # the first of a page is shown in any case
             left -= len(text.encode()) + 2
             pieces.append(text)
         if self.more:

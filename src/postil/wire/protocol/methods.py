@@ -199,7 +199,8 @@ def _find_words(face: Face, entry: OperationEntry, value: object) -> tuple[str, 
     """Returns whose words a tool hands on; None where its answers are Postil's own."""
     if isinstance(value, Answer) and not value.has_words:
         return None
-    return face.frames.get(entry.name) or (face.frames.get(entry.part) if entry.effect == "reads" else None)
+    words = face.frames.get(entry.name) or (face.frames.get(entry.part) if entry.effect == "reads" else None)
+    return (words[0], value.whose) if words and isinstance(value, Answer) and value.whose else words
 
 
 def _is_small(blocks: Sequence[Block]) -> bool:
