@@ -12,8 +12,9 @@ from postil.core import call
 from postil.core.operation import reads, writes
 from postil.core.registry import Registry
 from postil.core.resource import resource
-from postil.wire.protocol.app_views import DATA, EXTENSION, LARGEST, MIME_TYPE, knows_views
+from postil.wire.protocol.app_views import DATA, EXTENSION, LARGEST, MIME_TYPE, add_data, knows_views
 from postil.wire.server import UNITED, Face, Server
+from tests.attack.payloads import INVISIBLE
 from tests.core.echo import Echoed
 from tests.inbox.people import Assistant, Person
 from tests.wire.talk import Talk
@@ -185,3 +186,12 @@ async def test_a_request_without_a_session_says_itself_that_it_shows_views() -> 
     for declared, count in ((UI, 5), ({}, 4)):
         meta = {"io.modelcontextprotocol/clientCapabilities": declared}
         assert len((await talk.stateless("tools/list", **meta))["result"]["tools"]) == count
+
+
+def test_nothing_that_nobody_sees_reaches_a_view() -> None:
+    hidden = "".join(INVISIBLE)
+    shown = {"a": [f"x{hidden}y", {f"k{hidden}": "&#8203;z", "n": 1.5}], "b": None, "c": "plain & é\n\t"}
+    data = json.loads(bytes(add_data({}, shown)["_meta"][DATA]))
+    assert data == {"a": ["xy", {"k": "z", "n": 1.5}], "b": None, "c": "plain & é\n\t"}
+    for sign in INVISIBLE:
+        assert json.loads(bytes(add_data({}, {"a": f"x{sign}y"})["_meta"][DATA])) == {"a": "xy"}

@@ -6,11 +6,12 @@ Only for clients that declare the extension: nobody else's lists and results gro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Raw, structs
-from msgspec.json import encode
+from msgspec.json import decode, encode
 
 from postil.wire.protocol import shapes
 from postil.wire.protocol.eras import stateless
@@ -29,6 +30,7 @@ MIME_TYPE = "text/html;profile=mcp-app"
 DATA = "postil/app"
 LARGEST = 512 * 1024
 """Bytes of data for a view; of a larger answer it shows the text."""
+_SUSPECT = re.compile(rb"[\x7f-\xff&]|\\[ubf]")
 
 
 def shows_views(session: Session, request: Request, era: Era) -> bool:
@@ -79,8 +81,23 @@ def describe_tool(profile: Profile, entry: OperationEntry, era: Era) -> dict[str
 
 
 def add_data(result: dict[str, Any], value: object) -> dict[str, Any]:
-    """Returns a tool's result with what its view shows."""
+    """Returns a tool's result with what its view shows: without what the person in front of it could not see."""
     data = encode(shapes.make_plain(value))
     if len(data) <= LARGEST and data[:1] == b"{":
+        if _SUSPECT.search(data):
+            data = encode(_clean(decode(data)))
         result["_meta"] = {**result.get("_meta", {}), DATA: Raw(data)}
     return result
+
+
+def _clean(value: Any) -> Any:
+    """Returns a value of JSON, each text of it cleaned."""
+    from postil.core.others.untrusted import clean  # most data needs nothing of it
+
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_clean(below) for below in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        return {clean(key): _clean(below) for key, below in cast("dict[str, Any]", value).items()}
+    return value
