@@ -40,7 +40,8 @@ def test_most_prompts_are_one_message_of_the_user() -> None:
         ("a\rb", "a\\x0db"),
         ("\x7f\x80\x9f", "\\x7f\\x80\\x9f"),
         ("\u202eevil\u2069", "\\u202eevil\\u2069"),
-        ("é\u00a0 \u2027\u202f\u206a", "é\u00a0 \u2027\u202f\u206a"),
+        ("é\u00a0 \u2027\u202f", "é\u00a0 \u2027\u202f"),
+        ("\u206a\u200b", "\\u206a\\u200b"),
     ],
 )
 def test_what_steers_a_terminal_is_made_visible(text: str, shown: str) -> None:

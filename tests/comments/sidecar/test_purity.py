@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import postil.comments.sidecar
-from postil.core.others import visible
+from postil.core.others import untrusted, visible
 
 FOLDER = Path(postil.comments.sidecar.__file__).parent
 IMPURE = {"time", "random", "secrets", "uuid", "os", "io", "subprocess", "socket", "threading", "sqlite3", "tempfile"}
@@ -35,14 +36,11 @@ def test_it_imports_no_clock_no_chance_and_no_files(path: Path) -> None:
     assert not [name for name in names if name.startswith(OURS) and not name.startswith(PURE)]
 
 
-def test_what_it_may_import_of_the_core_is_pure_too() -> None:
-    assert imported(Path(visible.__file__)) <= {
-        "__future__",
-        "__future__.annotations",
-        "re",
-        "typing",
-        "typing.Literal",
-    }
+@pytest.mark.parametrize("module", [visible, untrusted], ids=["visible", "untrusted"])
+def test_what_it_may_import_of_the_core_is_pure_too(module: ModuleType) -> None:
+    ours = "postil.core.others.untrusted"
+    allowed = {"__future__", "re", "typing", "collections.abc", "html.entities", ours}
+    assert {name for name in imported(Path(module.__file__ or "")) if name.rpartition(".")[0] not in allowed} <= allowed
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)

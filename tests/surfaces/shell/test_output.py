@@ -15,7 +15,7 @@ def test_progress_is_drawn_on_a_terminal_and_taken_away(repository: Path) -> Non
     done = postil(
         "workspace", "check", cwd=repository, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=terminal.slave
     )
-    assert done.stdout == b"1 tracked files, all in order\n"
+    assert done.stdout == b"1 tracked file, all in order\n"
     shown = terminal.shown()
     assert "100%" in shown
     assert shown.endswith("\r\x1b[K")

@@ -47,9 +47,10 @@ if TYPE_CHECKING:
 DRIVER = "postil-comments"
 MOST_NAMED = 20
 ATTRIBUTE = f"*.comments merge={DRIVER} diff={DRIVER}"
-_OURS = (ATTRIBUTE.encode(), f"*.comments merge={DRIVER}".encode())
+_OUR_LINES = re.compile(
+    rb"^[ \t]*\*\.comments merge=postil-comments(?: diff=postil-comments)?[ \t\r]*(?:\n|\Z)", re.MULTILINE
+)
 """The line of today, and that of before comment files were shown as text."""
-_OUR_LINES = re.compile(rb"^[ \t]*(?:%s)[ \t\r]*(?:\n|\Z)" % b"|".join(map(re.escape, _OURS)), re.MULTILINE)
 # The program that set it up, then the one on the PATH; where neither starts, git goes on as it would without Postil.
 _MERGE = """\
 f() { for p in %s postil; do command -v "$p" >/dev/null 2>&1 || continue; \
@@ -354,7 +355,7 @@ class MaintenanceTools:
         attributes = False
         with suppress(Failure):
             found = _OUR_LINES.findall(self._read_attributes())
-            attributes = any(line.strip() == _OURS[0] for line in found)
+            attributes = any(line.strip() == ATTRIBUTE.encode() for line in found)
         root = self._context.tree.root
         both = (("--get", f"merge.{DRIVER}.driver"), ("--get", f"diff.{DRIVER}.textconv"))
         driver = all(self._has_setting(root, asked) for asked in both)
