@@ -15,7 +15,7 @@ export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/$(BIN):$(PATH)
 # Containers like to forbid bytecode; without it every process of the tests compiles what it imports.
 unexport PYTHONPATH VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run gitlab-emulator test check lint types suite conformance fuzz chaos hosts replicas scale fairness attack attack-newest worst-sources audit release mutants lazygit hooks terminals bench many-comments anchors fix docs tools assistants more-assistants neighbours frameworks setup-entries lock clean
+.PHONY: help setup run gitlab-emulator test check lint types suite conformance fuzz chaos hosts replicas scale fairness attack attack-newest worst-sources audit release mutants lazygit hooks terminals bench against many-comments anchors fix docs tools assistants more-assistants neighbours frameworks setup-entries lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -124,6 +124,9 @@ terminals: setup .tools/.stamp ## real kitty, xclip and xsel under Xvfb, from De
 # Its rows about assistants need `make assistants more-assistants` beforehand (1.8 GB), and say so where these are missing.
 bench: setup .tools/.stamp .venv-bench/.stamp $(NODE)/node_modules/.stamp bench/peers/node_modules/.stamp ## measure against others, write docs/benchmarks.md (ARGS="tracker", --quick, --list)
 	$(BIN)/python -m bench $(ARGS)
+
+against: setup ## what ordinary calls cost beside an older checkout in which `make setup` ran (BASE=../older, ARGS="--rounds 15")
+	$(BIN)/python -m bench.against $(BASE) $(ARGS)
 
 many-comments: setup ## what each command costs over a million comments of which a fifth lost their code (half an hour, ARGS="--comments 100000")
 	$(BIN)/python -m bench.million_comments $(ARGS)

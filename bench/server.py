@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -70,10 +71,10 @@ def environment() -> dict[str, str]:
 class Process:
     """A started server, spoken to in lines of JSON."""
 
-    def __init__(self, server: Server, *arguments: str) -> None:
+    def __init__(self, server: Server, *arguments: str, cwd: Path = ROOT) -> None:
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(
-            [*server.command, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, cwd=ROOT, env=environment()
+            [*server.command, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, env=environment()
         )
         assert self._process.stdin and self._process.stdout and self._process.stderr
         self.stdin, self.stdout, self.stderr = self._process.stdin, self._process.stdout, self._process.stderr
@@ -96,8 +97,8 @@ class Process:
         self.send(INITIALIZED)
 
     def cpu(self) -> float:
-        """Seconds of CPU that all threads of the process and its children have used."""
-        return sum(_cpu(pid) for pid in (self.pid, *_children(self.pid)))
+        """Seconds of CPU that the process and its children have used, those that ended included."""
+        return sum(_cpu(pid) for pid in (self.pid, *_children(self.pid))) + _ended_children(self.pid)
 
     def rss(self) -> int:
         """Resident bytes of the process and its children."""
@@ -115,9 +116,9 @@ class Process:
 
 
 @contextmanager
-def started(server: Server, *arguments: str) -> Iterator[Process]:
+def started(server: Server, *arguments: str, cwd: Path = ROOT) -> Iterator[Process]:
     """A server that is ended when its measurement is over."""
-    process = Process(server, *arguments)
+    process = Process(server, *arguments, cwd=cwd)
     try:
         yield process
     finally:
@@ -125,11 +126,13 @@ def started(server: Server, *arguments: str) -> Iterator[Process]:
 
 
 def _cpu(pid: int) -> float:
-    # schedstat counts nanoseconds; the ticks of /proc/pid/stat are too coarse for a cold start.
-    total = 0
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        total += int((task / "schedstat").read_text().split()[0])
-    return total / 1e9
+    # The process's own CPU clock (clock_getcpuclockid): nanoseconds, of all threads that it had.
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+def _ended_children(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _rss(pid: int) -> int:
