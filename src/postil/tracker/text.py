@@ -12,6 +12,7 @@ import re
 from collections.abc import Generator, Sequence
 
 from postil.core.others.age import tell_age
+from postil.core.others.visible import harmless
 
 
 def format_moment(moment: datetime.datetime) -> str:
@@ -88,15 +89,9 @@ def flatten(text: str) -> str:
     Here and not only where a terminal is written to: the fast list has no such place, and lines and tabs would break
     the raw form as well.
     """
-    if text.isprintable():
+    if text.isprintable() and text.isascii():
         return text
-    line = " ".join(text.split())
-    return "".join(f"\\x{ord(c):02x}" if _is_control(ord(c)) else c for c in line)
-
-
-def _is_control(code: int) -> bool:
-    """Control characters and the marks that turn the direction of text around; not the joiners inside an emoji."""
-    return code < 32 or 127 <= code < 160 or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069
+    return harmless(" ".join(text.split()))
 
 
 _NAME, _TITLE = 200, 1000

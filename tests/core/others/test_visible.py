@@ -24,6 +24,8 @@ from postil.core.others.visible import Style, harmless, on_one_line, paint, styl
         ("a\U000e0041\U000e0100", "a\\U000e0041\\U000e0100"),
         ("a\u200db\ufe0f", "a\\u200db\\ufe0f"),
         ("👩‍💻 ❤️ می‌خواهم", "👩‍💻 ❤️ می‌خواهم"),
+        ("a\ue000\ufdd0\ud800\u2800", "a\\ue000\\ufdd0\\ud800\\u2800"),
+        ("e" + "\u0301" * 12, "e" + "\u0301" * 10 + "\\u0301\\u0301"),
         ("\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",) * 2,
     ],
 )
@@ -48,10 +50,13 @@ def test_a_style_is_its_colour_on_a_terminal_and_nothing_elsewhere(style: Style,
 
 
 def test_what_has_no_style_stays_as_it_is() -> None:
-    """Others may write the character that ends a style."""
-    for text in ("plain", "\ufdd1", ""):
-        assert paint(text, colors=True) == text
-        assert paint(text, colors=False) == text
+    """Others may write the characters that begin and end a style."""
+    for text in ("plain", "\ufdd1", "", "\ufdd0r red \ufdd1"):
+        for words in (text, styled(text, "dim")):
+            assert text in paint(words, colors=True)
+            assert paint(words, colors=False) == text
+    seen = paint(harmless(styled("\ufdd0r mine \ufdd1", "dim")), colors=True)
+    assert seen == "\x1b[2m\\ufdd0r mine \\ufdd1\x1b[0m"
 
 
 @pytest.mark.parametrize(("text", "line"), [("a b", "a b"), ("", ""), ("a\r\n::error::b\u2028c", "a ::error::b c")])

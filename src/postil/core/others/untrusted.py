@@ -1,5 +1,7 @@
 """Text written by others, made fit for a model: nothing invisible in it. The boundary around it: framing.py.
 
+Which signs are seen is said by Unicode's categories, here alone: the terminal (visible.py) and the page ask it, too.
+
 Pure functions over strings. Which texts are others' is known to the parts; whose words are withheld is not decided
 here.
 """
@@ -7,15 +9,9 @@ here.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
+from unicodedata import category
 
-_TAG = "\U000e0000-\U000e007f"
-# What has no shape of its own: controls, fillers, joiners, bidirectional marks, tags and selectors of variation.
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-    "\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    f"{_TAG}\U000e0100-\U000e01ef]"
-)
 _PLAIN = bytes([9, 10, 13, *range(32, 127)])
 _PIECE = 65536
 _ENTITY = re.compile(r"&(?:#(\d{1,8})|#[xX]([0-9a-fA-F]{1,7})|([A-Za-z]{2,31}));?")
@@ -25,6 +21,21 @@ _HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _NATIONS = ("gbeng", "gbsct", "gbwls")  # the flags that are spelt with tags
 _FLAGS = {"\U0001f3f4" + "".join(chr(0xE0000 + ord(sign)) for sign in name) + "\U000e007f" for name in _NATIONS}
 _FLAG = re.compile("|".join(_FLAGS))
+_BLANKS = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U00016fe4\U0001d159"
+    + "".join(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+)
+"""Letters, marks and symbols by their category that have no shape: fillers, blanks, selectors of variation."""
+_PREPENDED = frozenset("\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd" + "".join(map(chr, range(0x600, 0x606))))
+"""Format characters that are seen: the signs of a number, a year or a verse."""
+_RESERVED = ((0x1F000, 0x1FAFF), (0x20000, 0x2FFFD), (0x30000, 0x3FFFD))
+"""Where Unicode adds pictures and ideographs: those that this Python does not know yet are seen, too."""
+_IGNORED = ((0x2065, 0x2065), (0xFFF0, 0xFFF8), (0xE0000, 0xE0FFF))
+"""What is not assigned and has no shape all the same."""
+MOST_MARKS = 10
+"""Marks and joiners on one letter: a Tibetan syllable has nine. Hundreds are drawn over the lines around them."""
+_BRAILLE_REACH = 40
+"""How many blanks of Braille may stand between two letters of it."""
 
 
 def clean(text: str) -> str:
@@ -40,17 +51,8 @@ def clean(text: str) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Returns whether nothing of a text has to be looked at closely: no sign is invisible, no entity stands for one.
-
-    Most of most texts is printable ASCII, which is left out before signs are compared: that is ten times as quick.
-    """
-    if "&" in text:
-        return False
-    for at in range(0, len(text), _PIECE):
-        piece = text[at : at + _PIECE].encode("utf-8", "surrogatepass").translate(None, _PLAIN)
-        if piece and _INVISIBLE.search(piece.decode("utf-8", "surrogatepass")):
-            return False
-    return True
+    """Returns whether nothing of a text has to be looked at closely: no sign may hide, no entity stands for one."""
+    return "&" not in text and not any(_find_suspects(text))
 
 
 def clean_prose(text: str) -> str:
@@ -69,7 +71,83 @@ def shorten(text: str, longest: int) -> str:
 
 def show_invisible(text: str) -> str:
     """Return the text with what a reader cannot see spelt out; emoji and joined scripts keep what shapes them."""
-    return _replace(text, _spell)
+    return "".join(seen + "".join(map(_spell, hidden)) for seen, hidden in split_hidden(text))
+
+
+def split_hidden(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the pieces of a text in turn: what is seen, and the signs behind it that are not.
+
+    Letters, marks, numbers, punctuation, symbols, spaces, tabs and ends of lines are seen, and so are signs that shape
+    their neighbours. Every other sign hides, and every mark too many.
+    """
+    suspects, marks = _find_suspects(text)
+    begun = hidden = end = 0  # text[begun:hidden] is seen, text[hidden:end] is not
+    before, run, flag = "", 0, 0
+    for at, sign in enumerate(text if suspects or marks else ""):
+        if sign not in suspects and sign not in marks:
+            before, run = sign, 0
+            continue
+        if at >= flag and "\U000e0020" <= sign <= "\U000e007f" and at and (found := _FLAG.match(text, at - 1)):
+            flag = found.end()
+        if at < flag:
+            continue
+        if sign in marks and run < MOST_MARKS:
+            before, run = sign, run + 1
+            continue
+        if sign == "\u2800" and _is_space_of_braille(text, at):
+            before, run = sign, 0
+            continue
+        if sign in suspects and run < MOST_MARKS - 1 and _is_shaping(text, at, before, suspects):
+            before, run = sign, run + 1
+            continue
+        before = ""
+        if at != end or end == hidden:
+            if end > hidden:
+                yield text[begun:hidden], text[hidden:end]
+                begun = end
+            hidden = at
+        end = at + 1
+    if end > hidden:
+        yield text[begun:hidden], text[hidden:end]
+        begun = end
+    yield text[begun:], ""
+
+
+def _find_suspects(text: str) -> tuple[set[str], set[str]]:
+    """Returns the signs of a text that may hide, and its marks.
+
+    Most of most texts is printable ASCII, which is left out before signs are looked at: that is ten times as quick.
+    """
+    signs: set[str] = set()
+    for at in range(0, len(text), _PIECE):
+        piece = text[at : at + _PIECE].encode("utf-8", "surrogatepass").translate(None, _PLAIN)
+        signs.update(piece.decode("utf-8", "surrogatepass"))
+    suspects = {sign for sign in signs if _may_hide(sign)}
+    return suspects, {sign for sign in signs - suspects if category(sign)[0] == "M"}
+
+
+def _may_hide(sign: str) -> bool:
+    """Whether Unicode knows no shape of this sign."""
+    match category(sign):
+        case "Cc":
+            return sign not in "\t\n\r"
+        case "Cf":
+            return sign not in _PREPENDED
+        case "Cn":
+            return not _is_within(sign, _RESERVED)
+        case "Co" | "Cs" | "Zl" | "Zp":
+            return True
+        case _:
+            return sign in _BLANKS
+
+
+def _is_within(sign: str, ranges: tuple[tuple[int, int], ...]) -> bool:
+    return any(first <= ord(sign) <= last for first, last in ranges)
+
+
+def _is_drawn(sign: str) -> bool:
+    """Whether this sign that hides is drawn as something: of private use, not assigned, half of a pair."""
+    return category(sign) in ("Co", "Cs", "Cn") and not _is_within(sign, _IGNORED)
 
 
 def _spell(sign: str) -> str:
@@ -78,34 +156,20 @@ def _spell(sign: str) -> str:
 
 
 def _strike_out(text: str) -> str:
-    return _replace(text, lambda sign: "\n" if sign in "\u2028\u2029" else "")
+    return "".join(seen + "".join(map(_replace, hidden)) for seen, hidden in split_hidden(text))
 
 
-def _replace(text: str, replaced: Callable[[str], str]) -> str:
-    """Return the text with what hides in it replaced."""
-    kept: list[str] = []
-    at = 0
-    for found in _INVISIBLE.finditer(text):
-        start, sign = found.start(), found.group()
-        if start < at:
-            continue
-        kept.append(text[at:start])
-        at = start + 1
-        if 0xE0000 <= ord(sign) <= 0xE007F:
-            flag = _FLAG.match(text, start - 1) if start else None
-            if flag:
-                kept.append(text[start : flag.end()])
-                at = flag.end()
-                continue
-        kept.append(sign if _is_shaping(text, start, sign) else replaced(sign))
-    kept.append(text[at:])
-    return "".join(kept)
+def _replace(sign: str) -> str:
+    """Returns what stands in the place of a hidden sign: its number where a person sees a box, whatever it may mean."""
+    if sign in "\u2028\u2029":
+        return "\n"
+    return f"[U+{ord(sign):04X}]" if _is_drawn(sign) else ""
 
 
-def _is_shaping(text: str, at: int, sign: str) -> bool:
+def _is_shaping(text: str, at: int, before: str, suspects: set[str]) -> bool:
     """Whether this invisible sign shapes its visible neighbours, and so is no hiding place."""
-    before = text[at - 1] if at else ""
-    after = text[at + 1] if at + 1 < len(text) else ""
+    sign = text[at]
+    after = text[at + 1] if at + 1 < len(text) and text[at + 1] not in suspects else ""
     if sign in "\ufe0e\ufe0f":  # text or picture: once, after something that has both forms
         return before != "" and (before in "#*0123456789" or _is_pictorial(before))
     if sign == "\u200d" and before and after and (_is_pictorial(before) or before == "\ufe0f") and _is_pictorial(after):
@@ -113,6 +177,11 @@ def _is_shaping(text: str, at: int, sign: str) -> bool:
     if sign in "\u200c\u200d":  # Arabic and Indic scripts need joiners between letters
         return _is_joining(before) and _is_joining(after)
     return False
+
+
+def _is_space_of_braille(text: str, at: int) -> bool:
+    left, right = text[max(0, at - _BRAILLE_REACH) : at], text[at + 1 : at + 1 + _BRAILLE_REACH]
+    return any("\u2801" <= one <= "\u28ff" for one in (left.rstrip("\u2800")[-1:], right.lstrip("\u2800")[:1]))
 
 
 def _is_pictorial(sign: str) -> bool:
@@ -123,7 +192,7 @@ def _is_pictorial(sign: str) -> bool:
 
 
 def _is_joining(sign: str) -> bool:
-    return sign != "" and 0x0600 <= ord(sign) <= 0x0DFF
+    return sign != "" and 0x0600 <= ord(sign) <= 0x0DFF and category(sign)[0] in "LM"
 
 
 def _resolve_entity(found: re.Match[str]) -> str:
@@ -135,4 +204,4 @@ def _resolve_entity(found: re.Match[str]) -> str:
     else:
         code = int(decimal) if decimal else int(hexadecimal, 16)
         meant = chr(code) if code <= 0x10FFFF else ""
-    return "" if meant and all(_INVISIBLE.fullmatch(sign) for sign in meant) else found.group()
+    return "" if meant and all(_may_hide(sign) and not _is_drawn(sign) for sign in meant) else found.group()

@@ -3,25 +3,30 @@ visible."""
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Literal
 
-# C0 but tab and newline, DEL, C1, and the marks that turn the direction of text around.
-_HIDING = [*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
-_STYLE, _PLAIN = "\ufdd0", "\ufdd1"
+_OURS = os.urandom(8).hex()
+"""What others cannot know: without it nothing that they write is a style."""
+_STYLE, _PLAIN = f"\ufdd0{_OURS}", f"\ufdd1{_OURS}"
+_STYLES = re.compile(f"({_STYLE}[a-z]|{_PLAIN})")
 _CODES = {"r": 31, "g": 32, "y": 33, "b": 34, "d": 2, "h": 1}
 Style = Literal["red", "green", "yellow", "blue", "dim", "heavy"]
-_CONTROLS = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _HIDING}
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), 127)}  # all of ASCII but tab and newline
 
 
 def harmless(text: str) -> str:
-    """Returns the text with its control characters and all that has no shape made visible."""
+    """Returns the text with all that has no shape of its own made visible; what we styled stays so."""
     text = text.translate(_CONTROLS)
     if text.isascii():
         return text
     from postil.core.others.untrusted import show_invisible  # most output of a fast command is ASCII
 
-    return show_invisible(text)
+    if _STYLE not in text:
+        return show_invisible(text)
+    pieces = _STYLES.split(text)
+    return "".join(piece if at % 2 else show_invisible(piece) for at, piece in enumerate(pieces))
 
 
 def on_one_line(text: str) -> str:
@@ -39,6 +44,5 @@ def paint(text: str, colors: bool) -> str:
     if _STYLE not in text:
         return text
     if not colors:
-        return re.sub(f"{_STYLE}[a-z]|{_PLAIN}", "", text)
-    text = re.sub(f"{_STYLE}([a-z])", lambda found: f"\x1b[{_CODES.get(found[1], 0)}m", text)
-    return text.replace(_PLAIN, "\x1b[0m")
+        return _STYLES.sub("", text)
+    return _STYLES.sub(lambda found: f"\x1b[{0 if found[1] == _PLAIN else _CODES[found[1][-1]]}m", text)

@@ -13,15 +13,13 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
+from postil.core.others.untrusted import split_hidden
+
 _ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;", "\0": "\ufffd"})
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "wbr"})
 _WITHOUT = frozenset({"script", "style", "iframe", "object", "embed", "base"})
 """Elements whose content is no text, or that bring a foreign page: the layout alone has a script, which has no text."""
-_HIDING = re.compile(
-    "([\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
-    "\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff])"
-)
 _SAID = frozenset({"title", "alt", "placeholder", "aria-label"})
 """Attributes that are read to people; the others are for programs."""
 _WORDS = frozenset({"title", "option"})
@@ -81,13 +79,12 @@ def document(head: Html, body: Html, language: str = "en") -> bytes:
 
 def _escape(text: str) -> str:
     """Returns text as HTML; each hiding character stands alone in an element that bears its number."""
-    if (text.isascii() and text.isprintable()) or _HIDING.search(text) is None:
+    if text.isascii() and text.isprintable():
         return text.translate(_ESCAPED)
     return "".join(
-        f'<span class="odd" data-code="{ord(piece):04X}">{piece.translate(_ESCAPED)}</span>'
-        if at % 2
-        else piece.translate(_ESCAPED)
-        for at, piece in enumerate(_HIDING.split(text))
+        seen.translate(_ESCAPED)
+        + "".join(f'<span class="odd" data-code="{ord(sign):04X}">{sign.translate(_ESCAPED)}</span>' for sign in hidden)
+        for seen, hidden in split_hidden(text)
     )
 
 
@@ -98,9 +95,10 @@ def _escape_typed(text: str) -> str:
 
 def _spell(text: str) -> str:
     """Returns text where no element can stand: the number stands in the place of a hiding character."""
-    if (text.isascii() and text.isprintable()) or _HIDING.search(text) is None:
+    if text.isascii() and text.isprintable():
         return text.translate(_ESCAPED)
-    return _HIDING.sub(lambda found: f"[U+{ord(found[0]):04X}]", text).translate(_ESCAPED)
+    spelled = (seen + "".join(f"[U+{ord(sign):04X}]" for sign in hidden) for seen, hidden in split_hidden(text))
+    return "".join(spelled).translate(_ESCAPED)
 
 
 def _collect(children: Iterable[Child], pieces: list[str], write: Callable[[str], str]) -> None:

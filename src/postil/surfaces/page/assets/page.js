@@ -5,7 +5,8 @@
   const all = (selector, from = document) => [...from.querySelectorAll(selector)];
   const SCRIPT = {"X-Postil-Script": "1"};
   // What hides in text or turns it around, spelled: the server does it for all that it writes.
-  const spell = (text) => text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu, (char) => "[U+" + char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0") + "]");
+  const hiding = /(?![\t\n\r\u200c\u200d\ufe0e\ufe0f])[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+  const spell = (text) => text.replace(hiding, (char) => "[U+" + char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0") + "]");
   const isTyping = (node) => node && /^(INPUT|TEXTAREA|SELECT)$/.test(node.tagName);
 
   // -- saying something ------------------------------------------------------------------------------------------------
