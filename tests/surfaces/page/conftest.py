@@ -20,9 +20,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(600))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def browser() -> Generator[Browser]:
-    """Debian's Chromium, for one test: while it lives, its driver's event loop runs in this thread."""
+    """Debian's Chromium, for one module: while it lives, its driver's event loop runs in this thread.
+
+    Each test has a context of its own, so none sees the cookies, the storage or the pages of another.
+    """
     program = needs("chromium")
     with sync_playwright() as playwright:
         words = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from playwright.sync_api import Browser, expect
@@ -162,6 +163,8 @@ def test_a_subject_that_is_named_twice_leaves_nothing_behind() -> None:
     async def is_known() -> bool:
         return True
 
-    asyncio.run(LiveStreams().serve(["inbox", "inbox", "issues"], watches, is_known, receive, take))
+    served = LiveStreams().serve(["inbox", "inbox", "issues"], watches, is_known, receive, take)
+    with ThreadPoolExecutor(1) as other:  # the loop of the browser's driver is this thread's
+        other.submit(asyncio.run, served).result(60)
     assert watches.listening == []
     assert b"data: inbox issues" in sent[1]["body"]
