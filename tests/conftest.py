@@ -16,6 +16,7 @@ from tests.needs import needs as find_program
 settings.register_profile("postil", deadline=None, print_blob=True)
 settings.load_profile("postil")
 
+# Without maintenance a commit is one process, not two.
 GIT_CONFIG = """
 [user]
     name = Test Person
@@ -24,6 +25,8 @@ GIT_CONFIG = """
     defaultBranch = main
 [gc]
     auto = 0
+[maintenance]
+    auto = false
 [postil]
     trusted = *
 """

@@ -20,7 +20,7 @@ def own_git_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Remotes of these tests are folders beside the repository, and the tester trusts them.
     config.write_text(
         "[user]\n\tname = Tester\n\temail = tester@example.org\n[init]\n\tdefaultBranch = main\n"
-        "[postil]\n\ttrusted = *\n"
+        "[postil]\n\ttrusted = *\n[maintenance]\n\tauto = false\n"
     )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
