@@ -196,17 +196,17 @@ def test_replies_that_went_with_their_comment_or_are_on_another_branch_are_not_t
 
 def test_every_comment_of_an_import_is_noted(tmp_path: Path) -> None:
     """An import noted its first 200 comments, and what was erased of the rest was never missed."""
-    comments = workspace(tmp_path, **{"a.py": "".join(f"value_{number} = {number}\n" for number in range(900))})
+    comments = workspace(tmp_path, **{"a.py": "".join(f"value_{number} = {number}\n" for number in range(300))})
     comments.add("a.py", 1, "before", "NOTE")
     in_memory = sidecar(tmp_path, "a.py")
-    rows = [{"id": f"c_{n}", "filePath": "a.py", "line": n, "text": f"number {n}"} for n in range(1, 901)]
+    rows = [{"id": f"c_{n}", "filePath": "a.py", "line": n, "text": f"number {n}"} for n in range(1, 301)]
     write(tmp_path, "all.json", json.dumps({"files": [{"comments": rows}]}))
     comments.transfer.import_files((str(tmp_path / "all.json"),))
     write(tmp_path, "a.py.comments", in_memory)
-    assert len(comments.maintenance.check_files().erased) == 900
-    assert len(comments.maintenance.restore(all=True).comments) == 900
+    assert len(comments.maintenance.check_files().erased) == 300
+    assert len(comments.maintenance.restore(all=True).comments) == 300
     assert comments.maintenance.check_files().exit_status == 0
-    assert comments.listed().total == 901
+    assert comments.listed().total == 301
 
 
 # A log that the repository brought
