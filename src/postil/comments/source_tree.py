@@ -19,6 +19,7 @@ from postil.comments.failures import FileAccessDenied, InvalidFilePath, InvalidL
 from postil.comments.lines import split_lines
 from postil.comments.model import LONGEST_PATH
 from postil.core import call, limits
+from postil.core.arguments.file_line import split_place
 from postil.core.failure import Failure, InvalidArguments, NotFound
 from postil.workspace.digest import blob_id
 from postil.workspace.disk import read_regular
@@ -77,6 +78,16 @@ class SourceTree:
     def typed(self, given: str) -> str:
         """Returns the path that a caller means: a person in the shell names it from the folder they stand in."""
         return call.current().resolve(given, self.root) if given else given
+
+    def split_lines(self, given: str) -> tuple[str, int, int]:
+        """Returns what a caller names without the lines behind it (`FILE:10-12`), the first and the last of these.
+
+        Both are 0 where there are none, and where a file is called so.
+        """
+        file, line, end = split_place(given)
+        if not line or os.path.lexists(os.path.join(self.root, self.typed(given))):
+            return given, 0, 0
+        return file, line, end or line
 
     def where(self, given: str) -> str:
         """Returns the file, the folder or the glob in which a caller looks. Raises InvalidFilePath for one outside."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -125,10 +126,58 @@ def test_a_list_that_is_cut_names_the_argument_as_its_reader_gives_it(comments: 
     for line in (1, 2, 3):
         comments.add("a.py", line, "x", "NOTE")
     listed = comments.listed(limit=2)
-    assert listed.for_model().endswith("… and 1 more (limit)")
-    assert listed.for_person().endswith("… and 1 more (--limit)")
+    assert listed.for_model().endswith("… and 1 more (skip 2, or limit)")
+    assert listed.for_person().endswith("… and 1 more (--skip 2, or --limit)")
     commit(root_of(comments), "commented")
-    assert "… and 1 more" in comments.listed(revision="HEAD", limit=2).for_model()
+    assert "… and 1 more (skip 2)" in comments.listed(revision="HEAD", limit=2).for_model()
+
+
+def test_a_list_goes_on_where_the_page_before_ended(comments: Comments) -> None:
+    for file in ("a.py", "lib/b.py"):
+        for line in (1, 2, 3):
+            comments.add(file, line, "x", "NOTE")
+    commit(root_of(comments), "commented")
+    whole = [each.id for each in comments.listed().comments]
+    write(root_of(comments), "a.py", CODE.replace(" = ", "  =  "))
+    write(root_of(comments), "lib/b.py", CODE.replace(" = ", "  =  "))
+    every: list[dict[str, Any]] = [{}, {"revision": "HEAD"}, {"changed": "HEAD"}]
+    for more in every:
+        pages = [comments.listed(limit=2, skip=skip, **more) for skip in (0, 2, 4, 6)]
+        found = [each.id for page in pages for each in page.comments]
+        assert (found, {page.total for page in pages}) == (whole, {6})
+    assert "more" not in comments.listed(limit=2, skip=4).for_model()
+    assert comments.listed(skip=6).for_model() == "There are 6, and all of them are left out."
+
+
+def test_a_filter_that_nothing_fits_says_how_many_comments_there_are(comments: Comments) -> None:
+    assert comments.listed(author="bob").for_model() == "No comments."
+    comments.add("a.py", 1, "x", "NOTE")
+    commit(root_of(comments), "commented")
+    assert comments.listed(author="bob").for_model() == "None of 1 comment is such a one."
+    assert comments.listed(revision="HEAD", author="bob").for_model().startswith("None of 1 comment at ")
+
+
+def test_a_list_takes_a_file_and_lines_in_one_word(comments: Comments) -> None:
+    first, second = (comments.add("a.py", line, "x", "NOTE", endLine=end).commentId for line, end in ((3, 5), (9, 0)))
+    write(root_of(comments), "odd:4", CODE)
+    odd = comments.add("odd:4", 1, "x", "NOTE").commentId
+    commit(root_of(comments), "commented")
+    both: list[dict[str, Any]] = [{}, {"revision": "HEAD"}]
+    for more in both:
+        found = {
+            given: [each.id for each in comments.listed(given, **more).comments]
+            for given in ("a.py:4", "a.py:5-9", "a.py:6-8", "odd:4")
+        }
+        assert list(found.values()) == [[first], [first, second], [], [odd]]
+
+
+def test_a_comment_is_opened_again_by_a_word_of_its_own(comments: Comments) -> None:
+    identity = comments.add("a.py", 1, "x", "NOTE").commentId
+    comments.resolve(identity)
+    registry = comments.registry()
+    opened = registry.operation("comments_reopen")
+    opened.run(**opened.decode({"commentId": identity, **registry.operations["comments_reopen"].settled}))
+    assert comments.show(identity).comment.status == "open"
 
 
 def test_an_author_is_found_whatever_the_case(comments: Comments) -> None:

@@ -222,6 +222,17 @@ def test_ci_tells_of_comments_whose_file_the_change_deletes(comments: Comments) 
     assert "it was at line 6: return state + 2" in issue["description"]
 
 
+def test_a_view_of_some_lines_shows_these_and_the_comments_on_them(comments: Comments) -> None:
+    identity = comments.add("a.py", 2, "what is on the line", "NOTE").commentId
+    comments.add("a.py", 12, "what is elsewhere", "NOTE")
+    viewed = views(comments).view("a.py:2-3")
+    assert [each.id for each in viewed.comments] == [identity]
+    assert "what is elsewhere" not in viewed.text
+    assert viewed.text.splitlines()[-1].split()[0] == "6"
+    with pytest.raises(InvalidArguments, match="Invalid line number"):
+        views(comments).view("a.py:2-9999")
+
+
 def test_short_names_are_taken_wherever_an_id_is(comments: Comments) -> None:
     first, second = (comments.add("a.py", line, f"text {line}", "NOTE").commentId for line in (2, 6))
     names = comments.context.short_names()

@@ -212,6 +212,26 @@ def test_what_the_operation_refused_is_said_in_the_terms_of_the_shell(given: dic
     assert refused.value.advice == "Run `postil try --help`"
 
 
+@pytest.mark.parametrize(
+    ("command", "words", "arguments"),
+    [
+        ("comments add", ["a.py:10", "why"], {"filePath": "a.py", "line": 10, "text": "why"}),
+        ("comments add", ["a.py:10-12", "42"], {"filePath": "a.py", "line": 10, "endLine": 12, "text": "42"}),
+        ("comments add", ["odd:10", "4", "why"], {"filePath": "odd:10", "line": 4, "text": "why"}),
+        ("comments add", ["a.py", "10", "see b.py:3"], {"filePath": "a.py", "line": 10, "text": "see b.py:3"}),
+        ("comments copy", ["c_1", "a.py:10"], {"copyOf": "c_1", "filePath": "a.py", "line": 10}),
+        ("comments move", ["c_1", "a.py:10"], {"commentId": "c_1", "targetFile": "a.py", "targetLine": 10}),
+        ("comments move", ["c_1", ":10"], {"commentId": "c_1", "targetFile": "", "targetLine": 10}),
+        ("comments reply", ["c_1", "a.py:10"], {"commentId": "c_1", "text": "a.py:10"}),
+    ],
+)
+def test_a_file_and_its_line_may_be_one_word(command: str, words: list[str], arguments: dict[str, Any]) -> None:
+    entry = next(each for each in COMMANDS if each.shell == command)
+    given = Words(entry, f"postil {command}").read(words)[0]
+    assert {name: value for name, value in given.items() if name in arguments} == arguments
+    assert len(given) == len(arguments)
+
+
 def test_the_common_flags_stand_anywhere() -> None:
     arguments, common = Words(ENTRY, "postil try").read(["--json", "t", "--no-input", "--idempotency-key", "-k"])
     assert (arguments, common) == ({"target": "t"}, (True, True, "-k"))

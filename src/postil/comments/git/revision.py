@@ -44,6 +44,8 @@ class AtRevision(NamedTuple):
     """How much of it is wanted."""
     later: list[CommentNow]
     """Comments made since, where their code was then."""
+    among: int
+    """How many of these files it held in all."""
     damaged: list[Damage]
     """Sidecars, of then or of now, that could not be read."""
 
@@ -90,10 +92,12 @@ def list_at(
 
     listed: list[CommentNow] = []
     known: set[str] = set()
+    among = 0
     total = 0
     for past in pasts:
         for each in _read_at(reader, past, _of(past, pasts, held), None, find_name, damaged):
             known.add(each.id)
+            among += 1
             if is_wanted(each):
                 total += 1
                 if total <= limit:  # there may be very many: no more is held than is shown
@@ -104,7 +108,7 @@ def list_at(
         for each in _read_at(reader, past, _of(past, pasts, present), reader.store, find_old_name, damaged)
     )
     made = [each for each in later if each.id not in known and each.state != "orphaned" and is_wanted(each)]
-    return AtRevision(commit.id, listed, total, made, [*{each.filePath: each for each in damaged}.values()])
+    return AtRevision(commit.id, listed, total, made, among, [*{each.filePath: each for each in damaged}.values()])
 
 
 def _is_same(reader: CommentReader, path: RelativePath, blob: str) -> bool:

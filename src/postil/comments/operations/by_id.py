@@ -24,11 +24,13 @@ from postil.comments.operations.answers import (
     warn_outside,
 )
 from postil.comments.operations.validation import (
+    MOST_AT_ONCE,
     AnyState,
     AnyStatus,
     AnyTag,
     Id,
     Limit,
+    Skip,
     Where,
     find_comment,
     name_tag,
@@ -87,6 +89,9 @@ class Listed(Answer, frozen=True):
     """Short names for people, which every command takes."""
     outside: str | UnsetType = UNSET
     """What is said of comments that a sparse checkout leaves out."""
+    skipped: int = 0
+    among: int = 0
+    """How many comments there are in all, where no one of them was asked for."""
 
     @property
     def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
@@ -94,18 +99,22 @@ class Listed(Answer, frozen=True):
         return 7 if self.damaged else 0
 
     def for_model(self) -> str:
-        return self._join([show_line(each) for each in self.comments], "limit")
+        return self._join([show_line(each) for each in self.comments], "limit", "skip")
 
     def for_person(self) -> str:
-        return self._join([show_row(each, self.names.get(each.id, each.id)) for each in self.comments], "--limit")
+        return self._join(
+            [show_row(each, self.names.get(each.id, each.id)) for each in self.comments], "--limit", "--skip"
+        )
 
     def plain(self) -> PlainList | PlainListAt:
         return PlainList(self.comments, self.total, self.damaged, self.outside)
 
-    def _join(self, rows: list[str], argument: str) -> str:
-        lines = rows or ["No comments."]
-        if self.total > len(self.comments):
-            lines.append(f"… and {self.total - len(self.comments)} more ({argument})")
+    def _join(self, rows: list[str], limit: str, skip: str) -> str:
+        lines = rows or [tell_none(self.total, self.among)]
+        shown = self.skipped + len(rows)
+        if rows and self.total > shown:
+            how = f"{skip} {shown}" + (f", or {limit}" if len(rows) < MOST_AT_ONCE else "")
+            lines.append(f"… and {self.total - shown} more ({how})")
         return "\n".join(lines) + warn_damaged(self.damaged) + warn_outside(self.outside)
 
 
@@ -116,9 +125,11 @@ class ListedAt(Listed, frozen=True):
     later: tuple[CommentNow, ...] = ()
 
     def for_model(self) -> str:
-        lines = [show_line(each) for each in self.comments] or [f"No comments at {self.revision[:12]}."]
-        if self.total > len(self.comments):
-            lines.append(f"… and {self.total - len(self.comments)} more")
+        none = tell_none(self.total, self.among, f" at {self.revision[:12]}")
+        lines = [show_line(each) for each in self.comments] or [none]
+        shown = self.skipped + len(self.comments)
+        if self.comments and self.total > shown:
+            lines.append(f"… and {self.total - shown} more ({'--' * call.current().person}skip {shown})")
         if self.later:
             lines += ["", "Made since, and where their code was then:", *map(show_line, self.later)]
         return "\n".join(lines) + warn_damaged(self.damaged)
@@ -190,6 +201,19 @@ class Shown(Answer, frozen=True, omit_defaults=True):
         return "\n".join(lines)
 
 
+def tell_none(total: int, among: int, when: str = "") -> str:
+    """Returns what is said where no comment is shown: all were left out, none fits, or there is none."""
+    if total:
+        return f"There are {total}{when}, and all of them are left out."
+    return f"None of {among} comment{'s' * (among != 1)}{when} is such a one." if among else f"No comments{when}."
+
+
+def is_on(each: CommentNow, path: str, first: int, last: int) -> bool:
+    """Whether a comment's code is in these lines of a file, as far as is known."""
+    is_here = each.path == path and each.state != "orphaned" and not each.has_left
+    return is_here and each.line <= last and max(each.line, each.endLine) >= first
+
+
 def _order(each: Located) -> tuple[str, int, str]:
     """Returns what lists are in the order of."""
     return each.place.path, each.place.line, each.comment.created
@@ -230,8 +254,8 @@ class Settled(Answer, frozen=True):
         return said + warn(self.warning)
 
 
-def _keep_first(found: Iterator[Located], limit: int) -> tuple[int, list[Located]]:
-    """Returns how many comments there are, and the first of them: no more are held."""
+def _keep_first(found: Iterator[Located], skip: int, limit: int) -> tuple[int, list[Located]]:
+    """Returns how many comments there are, and some of the first of them: no more are held."""
     from heapq import nsmallest  # only here
 
     total = 0
@@ -242,8 +266,8 @@ def _keep_first(found: Iterator[Located], limit: int) -> tuple[int, list[Located
             total += 1
             yield each
 
-    first = nsmallest(limit, count(), key=_order)
-    return total, first
+    first = nsmallest(skip + limit, count(), key=_order)
+    return total, first[skip:]
 
 
 def _make_clause(conditions: Conditions, overview: Overview) -> tuple[str, list[object]]:
@@ -283,12 +307,11 @@ class CommentsById:
         author: Annotated[str, Meta(description="Only this author")] = "",
         state: AnyState | None = None,
         status: AnyStatus | None = None,
-        stale: Annotated[bool, Meta(description="Only those whose code changed in substance")] = False,
+        stale: Annotated[bool, Meta(description="Only where code changed in substance")] = False,
         limit: Limit = 200,
-        revision: Annotated[str, Meta(max_length=300, description="As they were at a commit, branch or tag")] = "",
-        changed: Annotated[
-            str, Meta(max_length=300, description="Only on lines that changed since this branch or commit")
-        ] = "",
+        skip: Skip = 0,
+        revision: Annotated[str, Meta(max_length=300, description="At this commit, branch or tag")] = "",
+        changed: Annotated[str, Meta(max_length=300, description="Only on lines changed since this commit")] = "",
     ) -> Listed:
         """List comments in their places: by file, tag, author, state of the code, or status; now or at a revision"""
         if revision and changed:
@@ -298,6 +321,7 @@ class CommentsById:
                 path="changed",
             )
         tag = name_tag(tag)
+        file, first, last = self._tree.split_lines(file)
         file = self._tree.where(file)
         conditions = Conditions(
             tag=tag or "", author=author, file=file, state=state or "", status=status or "", stale=stale
@@ -305,9 +329,15 @@ class CommentsById:
         if revision:
             from postil.comments.git.revision import list_at  # only for the past
 
-            found = list_at(self._context.reader, revision, file, limit, conditions.hold_for)
-            damaged, later = tuple(found.damaged), tuple(found.later)
-            return ListedAt(tuple(found.held), found.total, damaged, revision=found.commit, later=later)
+            def is_wanted(each: CommentNow) -> bool:
+                there = not last or is_on(each, file, first, last)
+                return there and conditions.hold_for(each)
+
+            found = list_at(self._context.reader, revision, file, skip + limit, is_wanted)
+            held, damaged, later = tuple(found.held[skip:]), tuple(found.damaged), tuple(found.later)
+            return ListedAt(
+                held, found.total, damaged, revision=found.commit, later=later, skipped=skip, among=found.among
+            )
         overview = self._context.overview
         overview.refresh()
         if changed:
@@ -318,41 +348,59 @@ class CommentsById:
             where, values = _make_clause(conditions, overview)
             inside = f"{where} AND (now_path {LISTED} OR path {LISTED} OR state = 'review')"
             there = overview.index.stream(inside, (*values, names, names))
-            total, located = _keep_first((each for each in there if touches_changed(lines, each)), limit)
+            there = (each for each in there if touches_changed(lines, each))
+            if last:
+                there = (each for each in there if is_on(comment_now(each), file, first, last))
+            total, page = _keep_first(there, skip, limit)
+            damaged = overview.damaged(file)
+        elif last:
+            there = overview.index.stream(*_make_clause(conditions, overview))
+            there = (each for each in there if is_on(comment_now(each), file, first, last))
+            total, page = _keep_first(there, skip, limit)
             damaged = overview.damaged(file)
         else:
-            total, located, damaged = overview.index.read(
-                lambda: self._read_first(conditions, limit), "list", conditions, limit
+            total, page, damaged = overview.index.read(
+                lambda: self._read_page(conditions, skip, limit), "list", conditions, skip, limit
             )
         if (
             file
-            and not located
+            and not total
             and not changed
             and not is_glob(file)
             and not os.path.exists(os.path.join(self._tree.root, file))
         ):
             raise self._tree.not_found(file)
-        shown = tuple(comment_now(each) for each in sorted(located, key=_order)[:limit])
+        shown = tuple(map(comment_now, page))
         short = self._context.short_names() if call.current().person else {}
-        return Listed(shown, total, damaged, short, overview.outside(file) or UNSET)
+        among = 0 if total else self._count_all()
+        return Listed(shown, total, damaged, short, overview.outside(file) or UNSET, skip, among)
 
-    def _read_first(self, conditions: Conditions, limit: int) -> tuple[int, list[Located], tuple[Damage, ...]]:
-        """Returns how many comments there are, as many as are shown of the first files, and what cannot be read."""
+    def _count_all(self) -> int:
+        from postil.comments.index.pages import count_comments  # SQLite, which the overview has loaded
+
+        return count_comments(self._context.overview.index, "1")
+
+    def _read_page(
+        self, conditions: Conditions, skip: int, limit: int
+    ) -> tuple[int, list[Located], tuple[Damage, ...]]:
+        """Returns how many comments there are, those that are shown of them, and what cannot be read."""
         from postil.comments.index.pages import count_files, read_first  # SQLite, which the overview has loaded
 
         overview = self._context.overview
         index, damaged = overview.index, overview.damaged(conditions.file)
         where, values = _make_clause(conditions, overview)
-        total, first = 0, list[str]()
+        total, passed, files = 0, 0, list[str]()
         for path, count in count_files(index, where, values):
-            if total < limit:
-                first.append(path)
+            if total + count <= skip:
+                passed += count
+            elif total < skip + limit:
+                files.append(path)
             total += count
-        if total <= limit:  # nothing is left out: no need to look at each twice
-            return total, index.rows(where, values), damaged
-        names = encode(first).decode()
-        listed = read_first(index, f"{where} AND now_path {LISTED}", (*values, names), _order, limit)
-        return total, listed, damaged
+        if total <= limit and not skip:  # nothing is left out: no need to look at each twice
+            return total, sorted(index.rows(where, values), key=_order), damaged
+        names, first = encode(files).decode(), skip - passed
+        listed = read_first(index, f"{where} AND now_path {LISTED}", (*values, names), _order, first + limit)
+        return total, listed[first:], damaged
 
     @reads("comments_show", thing="commentId", title="Show a comment", shell="comments show", positional=("commentId",))
     def show(self, commentId: Id) -> Shown:
@@ -410,6 +458,11 @@ class CommentsById:
         title="Resolve a comment",
         shell="comments resolve",
         positional=("commentId",),
+        spellings=(
+            Spelling(
+                "comments reopen", {"status": "open", "author": ""}, "Open a comment again", name="comments_reopen"
+            ),
+        ),
     )
     def resolve(
         self,

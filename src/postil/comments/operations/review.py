@@ -21,6 +21,7 @@ from postil.comments.operations.validation import Limit, Where
 from postil.comments.search.filters import is_about
 from postil.core import call
 from postil.core.answer import Answer
+from postil.core.arguments.file_line import split_place
 from postil.core.failure import Failure
 from postil.core.operation import reads, writes
 from postil.core.others.visible import harmless
@@ -310,5 +311,5 @@ def _parse_decision(word: str, each: CommentNow) -> Decision | None:
     if word.isdecimal():
         inside = 1 <= int(word) <= len(each.candidates)
         return Decision("place", each.candidates[int(word) - 1]) if inside else None
-    file, _, line = word.rpartition(":")
-    return Decision("place", file=file, line=int(line)) if line.isdecimal() and int(line) > 0 else None
+    file, line, end = split_place(word)
+    return Decision("place", file=file, line=line) if line and not end else None

@@ -42,10 +42,12 @@ BY_CONTRACT = "by contract"
 
 Id: TypeAlias = Annotated[str, Meta(description="The comment's id", min_length=1, max_length=200)]
 AnyTag: TypeAlias = Annotated[str, Meta(description="Only this tag", extra_json_schema={"enum": list(ALL_TAGS)})]
-Where: TypeAlias = Annotated[str, Meta(description="Only this file or folder, or a glob", max_length=LONGEST_PATH)]
-AnyState: TypeAlias = Annotated[State, Meta(description="Only comments whose code is in this state")]
-AnyStatus: TypeAlias = Annotated[Status, Meta(description="Only open, resolved or wontfix")]
-Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1000, description="At most so many")]
+Where: TypeAlias = Annotated[str, Meta(description="Only this file, folder or glob", max_length=LONGEST_PATH)]
+AnyState: TypeAlias = Annotated[State, Meta(description="Only with code in this state")]
+AnyStatus: TypeAlias = Annotated[Status, Meta(description="Only of this status")]
+MOST_AT_ONCE = 1000
+Limit: TypeAlias = Annotated[int, Meta(ge=1, le=MOST_AT_ONCE, description="At most so many")]
+Skip: TypeAlias = Annotated[int, Meta(ge=0, description="Without the first")]
 EndLine: TypeAlias = Annotated[int, Meta(ge=0, description="The last line, for a range")]
 FilePath: TypeAlias = Annotated[
     str,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from postil.comments.model import Damage
 from postil.comments.operations.answers import CommentNow, comment_now, show_line, warn_damaged, warn_outside
-from postil.comments.operations.by_id import LISTED
+from postil.comments.operations.by_id import LISTED, is_on
 from postil.comments.operations.validation import Where
 from postil.comments.search.filters import file_matches
 from postil.comments.show.since import Step
@@ -136,9 +136,9 @@ class ViewTools:
     @reads("comments_view", title="Read code with its comments", shell="comments view", positional=("file",))
     def view(
         self,
-        file: Annotated[str, Meta(description="The source file")],
+        file: Annotated[str, Meta(description="A file, or FILE:10-12")],
         diff: Annotated[
-            str, Meta(max_length=300, description="Only what changed since this revision, and the code around comments")
+            str, Meta(max_length=300, description="Only changes since this revision, and code around comments")
         ] = "",
         near: Annotated[bool, Meta(description="Only the code around comments")] = False,
         resolved: Annotated[bool, Meta(description="Resolved comments, too")] = False,
@@ -147,6 +147,7 @@ class ViewTools:
         from postil.comments.show.view import render_view  # only those who read pay for the drawing
 
         context = self._context
+        file, first, last = context.tree.split_lines(file)
         path = context.existing(context.tree.typed(file))
         source = context.tree.source_or_none(path)
         if source is None and not context.store.has(path):
@@ -161,6 +162,11 @@ class ViewTools:
             if resolved or each.comment.status == "open"
         ]
         found.sort(key=lambda each: (each.line, each.created, each.id))
+        around: Sequence[int] = ()
+        if last:
+            lines = context.tree.source_with_line(path, first, last).lines
+            found = [each for each in found if is_on(each, path, first, last)]
+            around = [*range(first, last + 1), *(min(max(each.line, each.endLine), len(lines)) for each in found)]
         added, removed = None, None
         if diff:
             from postil.comments.show.changed_lines import find_base, find_changed
@@ -172,11 +178,12 @@ class ViewTools:
             removed = changed.removed if changed else {}
         code: Sequence[str] = source.lines if source else ()
         short = context.short_names()
-        text = render_view(path, code, found, short, added=added, removed=removed, whole=not (diff or near))
+        is_whole = not (diff or near or last)
+        text = render_view(path, code, found, short, added=added, removed=removed, whole=is_whole, around=around)
         if not text:
             text = f"{path} has no open comments" + (f", and nothing changed in it since {diff}." if diff else ".")
         brief = ""
-        if not (diff or near) and found and len(text) > LARGEST:
+        if is_whole and found and len(text) > LARGEST:
             brief = render_view(path, code, found, short, whole=False)
         return Viewed(path, tuple(found), text, brief, context.outside_of(path) or UNSET)
 

@@ -23,11 +23,12 @@ def render_view(
     added: frozenset[int] | None = None,
     removed: Mapping[int, Sequence[str]] | None = None,
     whole: bool = True,
+    around: Sequence[int] = (),
 ) -> str:
     """Returns a file's code with each comment below its last line, and comments without a place in it at the end.
 
     With `added` (and `removed`, by the line that they stood before) it is a diff. Not `whole`: only what is near
-    comments and changes.
+    comments and changes, or (with `around`) these lines.
     """
     by_line: dict[int, list[CommentNow]] = {}
     lost: list[CommentNow] = []
@@ -40,7 +41,7 @@ def render_view(
         else:
             by_line.setdefault(min(max(each.line, each.endLine), len(lines)), []).append(each)
     gone = removed or {}
-    wanted = None if whole else _choose(len(lines), [*by_line, *(added or ()), *gone])
+    wanted = None if whole else _choose(len(lines), around or [*by_line, *(added or ()), *gone])
     width = len(str(len(lines)))
     out: list[str] = []
     last = 0

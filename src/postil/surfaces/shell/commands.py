@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, NoReturn, cast
 import msgspec
 
 from postil.core import limits
+from postil.core.arguments.file_line import split_place
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import InvalidArguments
 from postil.workspace.disk import read_named
@@ -24,6 +25,8 @@ TEXTS = frozenset(
     {"text", "comment", "body", "description", "content", "message", "note", "reason", "reply", "summary"}
 )
 """Arguments that hold prose: `-` for one of them means standard input."""
+PLACES = {"filePath": "line", "targetFile": "targetLine"}
+"""Arguments that name a file, and the one behind each that names its line: one word (`FILE:LINE`) may give both."""
 SWITCHES = ("--json", "--no-input")
 KEY = "--idempotency-key"
 
@@ -129,6 +132,7 @@ class Words:
     def _place(self, words: list[str], given: dict[str, Any]) -> list[str]:
         """Give the words without a flag to the arguments that take them. Returns those that nothing takes."""
         names = self.entry.positional
+        words = self._split_places(words, given)
         for place, name in enumerate(names):
             needed = sum(other in self.required for other in names[place + 1 :]) if len(names) > 1 else 0
             free = len(words) - (needed if name not in self.required else 0)
@@ -141,6 +145,19 @@ class Words:
             else:
                 given[name] = self._value(name, words[0])
                 words = words[1:]
+        return words
+
+    def _split_places(self, words: list[str], given: dict[str, Any]) -> list[str]:
+        """Returns the words with `FILE:LINE` and `FILE:10-12` as a file and its line; the end of a range is given."""
+        names = self.entry.positional
+        for at, name in enumerate(names[: len(words)]):
+            file, line, end = split_place(words[at])
+            is_pair = line and names[at + 1 : at + 2] == (PLACES.get(name),)
+            # With all its words there, a number behind it is the line: a name may hold a colon.
+            if is_pair and not (len(words) >= len(names) and words[at + 1 :][:1] and words[at + 1].isdecimal()):
+                if end and "endLine" in self.fields:
+                    given.setdefault("endLine", end)
+                return [*words[:at], file, str(line), *words[at + 1 :]]
         return words
 
     def _value(self, name: str, word: str) -> Any:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from itertools import zip_longest
 from typing import Any, NoReturn
 
 import msgspec
 
 from postil.core.catalogue import OperationEntry
-from postil.surfaces.shell.commands import KEY, Common, Schema, Usage, kebab, kind_of, near
+from postil.surfaces.shell.commands import KEY, PLACES, Common, Schema, Usage, kebab, kind_of, near
 
 
 class Parser(argparse.ArgumentParser):
@@ -65,8 +66,9 @@ def parser_of(entry: OperationEntry, program: str) -> Parser:
     schema: Schema = msgspec.json.decode(entry.command_schema)
     required = set(schema.get("required", ()))
     fields: Schema = schema.get("properties", {})
-    for name in entry.positional:
-        _add_positional(parser, name, fields[name], name in required)
+    for name, after in zip_longest(entry.positional, entry.positional[1:]):
+        also = "; FILE:LINE and FILE:10-12 give its lines too" if after and PLACES.get(name) == after else ""
+        _add_positional(parser, name, fields[name], name in required, also)
     for name, field in fields.items():
         if name not in entry.positional:
             _add_flag(parser, name, field, name in required, entry.flags.get(name, ""))
@@ -74,12 +76,12 @@ def parser_of(entry: OperationEntry, program: str) -> Parser:
     return parser
 
 
-def _add_positional(parser: argparse.ArgumentParser, name: str, field: Schema, required: bool) -> None:
+def _add_positional(parser: argparse.ArgumentParser, name: str, field: Schema, required: bool, also: str) -> None:
     choices = ", ".join(map(str, field.get("enum", ())))
     many = kind_of(field) == "array"
     count = ("+" if required else "*") if many else None if required else "?"
     says = f"{_help(field)}: {choices}" if choices and field.get("description") else _help(field) or choices
-    parser.add_argument(name, metavar=kebab(name).upper(), help=says, nargs=count)  # type: ignore[arg-type]
+    parser.add_argument(name, metavar=kebab(name).upper(), help=says + also, nargs=count)  # type: ignore[arg-type]
 
 
 def _add_flag(parser: argparse.ArgumentParser, name: str, field: Schema, required: bool, short: str) -> None:
