@@ -27,6 +27,7 @@ from postil.workspace.paths import RelativePath
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from postil.comments.git.culprits import Suspicion
     from postil.comments.index.overview import Overview
     from postil.comments.model import Commit
     from postil.comments.storage.move_journal import Moves
@@ -165,7 +166,7 @@ class CommentsContext:
         commits: Sequence[Commit | None] = [None] * len(some)
         if any(each.place.state != "exact" for each in some):
             from postil.anchor.model import Span
-            from postil.comments.git.culprits import Suspicion, find_culprits  # only for code that changed
+            from postil.comments.git.culprits import Suspicion  # only for code that changed
 
             asked: list[Suspicion] = []
             for each in some:
@@ -174,8 +175,25 @@ class CommentsContext:
                 span = Span(marker.line, marker.endLine) if marker else Span(1)
                 there = each.place.path if each.place.path != each.filePath else ""
                 asked.append(Suspicion(each.filePath, anchor.blob if anchor else "", span, each.place.state, there))
-            commits = find_culprits(self.tree, self.versions, asked)
+            commits = self._find_culprits(asked)
         return [self.name_anchor(comment_now(each, commit=commit)) for each, commit in zip(some, commits, strict=True)]
+
+    def _find_culprits(self, asked: Sequence[Suspicion]) -> list[Commit | None]:
+        """Returns for each the commit that did it, where one is known; of one history it is asked once."""
+        from postil.comments.git.culprits import find_culprits, name_history
+        from postil.comments.index.known_culprits import find_known, keep_known
+
+        index, history = self.overview.index, name_history(self.tree)
+        known = find_known(index, history, asked) if history else {}
+        left = [each for number, each in enumerate(asked) if number not in known and each.state != "exact"]
+        found = find_culprits(self.tree, self.versions, left)
+        if history and left:
+            keep_known(index, history, left, found)
+        rest = iter(found.commits)
+        return [
+            known[number] if number in known else next(rest) if each.state != "exact" else None
+            for number, each in enumerate(asked)
+        ]
 
     def name_anchor(self, each: CommentNow) -> CommentNow:
         """Returns a comment whose code is in another file with what it is in there; its marker names what it was in."""

@@ -6,9 +6,11 @@ for all comments that ask about it.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -20,6 +22,7 @@ from postil.comments.model import Commit, State
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
 from postil.core import call
+from postil.workspace.git import try_git
 
 MOST_WAYS = 16
 """Ways through branches that are looked at for a file; where there are more, a merge is named."""
@@ -48,8 +51,16 @@ class Suspicion(Struct, frozen=True):
     """The file that has become of it, where that is known."""
 
 
-def find_culprits(tree: SourceTree, versions: FileVersions, asked: Sequence[Suspicion]) -> list[Commit | None]:
-    """Returns for each the commit that did it, or None when none is to blame or known."""
+class Culprits(NamedTuple):
+    """For each question the commit that did it, or None when none is to blame or known."""
+
+    commits: list[Commit | None]
+    complete: bool
+    """Whether as much of the history was read as was needed: what is not known now is not known later."""
+
+
+def find_culprits(tree: SourceTree, versions: FileVersions, asked: Sequence[Suspicion]) -> Culprits:
+    """Returns the commits that did it."""
     found: list[Commit | None] = [None] * len(asked)
     names = _follow_names(tree, asked)
     groups: dict[tuple[str, str, str], list[int]] = {}
@@ -79,7 +90,14 @@ def find_culprits(tree: SourceTree, versions: FileVersions, asked: Sequence[Susp
             commits = _judge(path, blob, history, texts, some) if blob in texts else [None] * len(some)
         for number, commit in zip(numbers, commits, strict=True):
             found[number] = commit
-    return found
+    return Culprits(found, time.monotonic() < until)
+
+
+def name_history(tree: SourceTree) -> str:
+    """Returns what differs between histories: the last commit, and where a shallow clone ends. Empty without any."""
+    done = try_git(tree.root, "rev-parse", "--verify", "--quiet", "HEAD") if tree.git else None
+    cut = tree.stat(os.path.join(tree.common_dir, "shallow"))
+    return f"{done.out.decode().strip()} {cut}" if done and done.status == 0 else ""
 
 
 def _follow_names(tree: SourceTree, asked: Sequence[Suspicion]) -> dict[str, str]:

@@ -31,7 +31,7 @@ from postil.workspace.clones.sharing import make_own_file, make_own_folder
 from postil.workspace.disk import open_regular
 
 T = TypeVar("T")
-LAYOUT = 11
+LAYOUT = 12
 PAGE = 2000
 MOST_SORTED = 2000
 """Comments that are sorted by file for a page of them."""
@@ -57,13 +57,27 @@ CREATE INDEX IF NOT EXISTS note_tag ON note (tag, created);
 CREATE INDEX IF NOT EXISTS note_created ON note (created, id);
 CREATE TABLE IF NOT EXISTS looked (one INTEGER PRIMARY KEY, walk TEXT NOT NULL, lost TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS hidden (seq INTEGER PRIMARY KEY, home TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS culprit (number INTEGER PRIMARY KEY AUTOINCREMENT, asked TEXT NOT NULL UNIQUE,
+    answer BLOB NOT NULL);
 CREATE TRIGGER IF NOT EXISTS note_gone AFTER DELETE ON note BEGIN
     DELETE FROM body WHERE seq = old.seq; DELETE FROM hidden WHERE seq = old.seq;
     DELETE FROM reply WHERE seq = old.seq; INSERT INTO gone (seq) VALUES (old.seq); END;
 CREATE TRIGGER IF NOT EXISTS reply_gone_too AFTER DELETE ON reply BEGIN
     INSERT INTO reply_gone (seq) VALUES (old.number); END;
 """
-_EVERY = ("note", "body", "reply", "file", "gone", "corpus", "reply_gone", "reply_corpus", "hidden", "looked")
+_EVERY = (
+    "note",
+    "body",
+    "reply",
+    "file",
+    "gone",
+    "corpus",
+    "reply_gone",
+    "reply_corpus",
+    "hidden",
+    "looked",
+    "culprit",
+)
 _BODIES = "SELECT body FROM note JOIN body USING (seq)"
 SHOWN = "seq NOT IN (SELECT seq FROM hidden)"
 """A comment that another file holds as well is shown there alone: see storage/doubled.py."""
