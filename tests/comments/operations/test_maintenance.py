@@ -195,8 +195,8 @@ def test_a_conflicted_sidecar_is_restored_from_both_sides(tmp_path: Path) -> Non
     (fault,) = comments.maintenance.check_files(fix=True).faults
     assert "both sides" in fault.fixed
     assert {each.text for each in comments.file_comments("a.py").comments} == {"base", "ours", "theirs"}
-    (aside,) = [path for path in tmp_path.iterdir() if ".damaged-" in path.name]
-    assert aside.read_bytes() == conflicted
+    (aside,) = comments.maintenance.check_files().aside
+    assert (tmp_path / aside).read_bytes() == conflicted
 
 
 def test_the_doctor_names_damaged_files_and_a_missing_driver(tmp_path: Path) -> None:

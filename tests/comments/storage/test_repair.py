@@ -9,7 +9,8 @@ import pytest
 
 from postil.comments.storage.repair import find_faults
 from tests.comments.sidecars import DAMAGED_BY_REFERENCE, EXTENSION, REFERENCE, SOURCE, as_javascript
-from tests.comments.workspaces import Comments, commit, root_of, sidecar, workspace, write
+from tests.comments.workspaces import Comments, commit, plain_workspace, root_of, sidecar, workspace, write
+from tests.workspace.repositories import git
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 
@@ -51,8 +52,26 @@ def test_a_damaged_file_is_restored_from_the_last_commit_or_set_aside(comments: 
     assert "set aside" in second.fixed
     assert [each.text for each in comments.listed().comments] == ["committed"]
     assert comments.maintenance.doctor_files().status == "ok"
-    kept = {path.read_bytes() for path in root.rglob("*.damaged-*")}
-    assert kept == {b"broken", b"broken too"}
+    checked = comments.maintenance.check_files()
+    assert {(root / name).read_bytes() for name in checked.aside} == {b"broken", b"broken too"}
+    assert all(name in checked.for_model() for name in checked.aside)
+
+
+def test_no_commit_takes_a_damaged_file_along(comments: Comments) -> None:
+    root = root_of(comments)
+    write(root, "lib/b.py.comments", b"broken")
+    assert comments.maintenance.check_files(fix=True).to_commit == ()  # git never had it
+    git(root, "add", "-A")
+    assert git(root, "diff", "--cached", "--name-only") == ""
+
+
+def test_without_git_a_damaged_file_stays_beside_its_place(tmp_path: Path) -> None:
+    comments = plain_workspace(tmp_path, **{"a.py": CODE})
+    write(tmp_path, "a.py.comments", b"broken")
+    (fault,) = comments.maintenance.check_files(fix=True).faults
+    (aside,) = tmp_path.glob("a.py.comments.damaged-*")
+    assert aside.name in fault.fixed
+    assert aside.read_bytes() == b"broken"
 
 
 def test_a_comment_moved_here_and_edited_there_is_joined_on_request(comments: Comments) -> None:

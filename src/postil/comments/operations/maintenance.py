@@ -27,6 +27,7 @@ from postil.comments.storage.erased import (
 )
 from postil.comments.storage.giants import refuse_full, refuse_merge
 from postil.comments.storage.repair import Fault, find_faults
+from postil.comments.storage.set_aside import list_set_aside
 from postil.comments.storage.store import SUFFIX
 from postil.core import call, limits
 from postil.core.answer import Answer
@@ -80,6 +81,8 @@ class Checked(Answer, frozen=True):
     """Comment files that git has and another program deleted, with how many comments."""
     to_commit: tuple[str, ...] = ()
     """The files that were changed, where git has to be told."""
+    aside: tuple[str, ...] = ()
+    """Copies of damaged files, of now and of before."""
 
     @property
     def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
@@ -88,7 +91,8 @@ class Checked(Answer, frozen=True):
 
     def for_model(self) -> str:
         if not self.faults and not self.erased and not self.gone:
-            return f"{self.files} comment file{'s' * (self.files != 1)}, nothing wrong"
+            said = f"{self.files} comment file{'s' * (self.files != 1)}, nothing wrong"
+            return "\n".join([said, *self._tell_aside()])
         lines = [
             f"{fault.shown}: {fault.problem}" + (f" — {fault.fixed}" if fault.fixed else "") for fault in self.faults
         ]
@@ -110,7 +114,15 @@ class Checked(Answer, frozen=True):
         if self.to_commit:
             named = " ".join(map(quote, self.to_commit)) if len(self.to_commit) <= MOST_NAMED else "'*.comments'"
             lines.append(f"To keep it, commit it: `git add -- {named}`")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._tell_aside()])
+
+    def _tell_aside(self) -> list[str]:
+        lines = [f"Set aside, as it was: {name}" for name in self.aside[:MOST_NAMED]]
+        if len(self.aside) > MOST_NAMED:
+            lines.append(f"… and {len(self.aside) - MOST_NAMED} more beside them")
+        if lines:
+            lines.append("Mend such a copy and put it in the place of its comment file, or delete it")
+        return lines
 
 
 def _is_changed(root: str, name: str) -> bool:
@@ -181,13 +193,15 @@ class MaintenanceTools:
         faults = [*find_faults(store, fix=fix, note=note), *self._find_lies(read, fix=fix)]
         erased, gone = self._list_erased()
         changed = self._list_changed(faults) if self._context.tree.git else ()
-        return Checked(tuple(faults), sum(1 for _ in store.paths()), tuple(erased), gone, changed)
+        aside = tuple(list_set_aside(self._context.tree))
+        return Checked(tuple(faults), sum(1 for _ in store.paths()), tuple(erased), gone, changed, aside)
 
     def _list_changed(self, faults: Sequence[Fault]) -> tuple[str, ...]:
         """Returns the files that repairs changed, and of those that they were joined from the ones that git has."""
         changed = dict.fromkeys(each.shown for each in faults if each.fixed and not each.shown.startswith("("))
         others = dict.fromkeys(f"{each.other}{SUFFIX}" for each in faults if each.other)
         root = self._context.tree.root
+        changed = [name for name in changed if os.path.lexists(os.path.join(root, name)) or _is_changed(root, name)]
         return (*changed, *(name for name in others if name not in changed and _is_changed(root, name)))
 
     def _list_erased(self) -> tuple[list[Erased], tuple[WholeFile, ...]]:

@@ -1,18 +1,17 @@
 """Finding what is wrong with sidecars, and setting it right without losing a byte of what was there.
 
-A damaged file is never overwritten: it is copied beside its place first, and what can be had back (from the sides of a
+A damaged file is never overwritten: a copy of it is set aside first, and what can be had back (from the sides of a
 merge, the extension's newest backup, or the last commit) takes its place.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
-from postil.comments.clock import new_id, now
+from postil.comments.clock import new_id
 from postil.comments.failures import CommentFileFull, CommentTooLarge, SidecarDamaged
 from postil.comments.git.blame import read_at
 from postil.comments.sidecar.dialects import Unreadable
@@ -21,6 +20,7 @@ from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.sidecar.merge import merge_sidecars
 from postil.comments.storage.doubled import find_home, join_comment
 from postil.comments.storage.giants import read_to_change, refuse_full, refuse_merge
+from postil.comments.storage.set_aside import set_aside
 from postil.comments.storage.store import SUFFIX, Store, sidecar_path
 from postil.core import call
 from postil.core.failure import Failure
@@ -128,8 +128,7 @@ def _restore(store: Store, path: RelativePath) -> str:
         except SidecarDamaged:
             pass
         damaged = store.read_bytes(path) or b""
-        aside = RelativePath(f"{path}{SUFFIX}.damaged-{re.sub('[:.]', '-', now())}")
-        atomic_write(store.tree.root, aside, damaged)
+        aside = set_aside(store.tree, path, damaged)
         for source, content in _list_copies(store, path):
             try:
                 Sidecar(path, content)

@@ -1,0 +1,52 @@
+"""Copies of damaged comment files, as they were to the byte: in our folder of the git directory, which no commit sees.
+
+Without git (or where its directory cannot be written to) they stand beside the file. Nothing here deletes one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from postil.comments.clock import now
+from postil.comments.source_tree import SourceTree
+from postil.comments.storage.store import SUFFIX
+from postil.core import call
+from postil.workspace.clones.sharing import make_own_folder
+from postil.workspace.files import atomic_write, make_folder
+from postil.workspace.paths import RelativePath
+
+
+def set_aside(tree: SourceTree, path: str, content: bytes) -> str:
+    """Keep what a damaged comment file holds. Returns where, as a person may type it."""
+    name = f"{path}{SUFFIX}.damaged-{re.sub('[:.]', '-', now())}"
+    if not (folder := _find_folder(tree)):
+        atomic_write(tree.root, RelativePath(name), content)
+        return name
+    inside = f"damaged/{tree.key}/{name}"
+    make_own_folder(folder)
+    make_folder(folder, os.path.dirname(inside), 0o700)
+    atomic_write(folder, RelativePath(inside), content)
+    return _show(tree, os.path.join(folder, inside))
+
+
+def list_set_aside(tree: SourceTree) -> Iterator[str]:
+    """Yields where the copies are that were kept in our folder, by file and time."""
+    folder = _find_folder(tree)
+    for here, folders, names in os.walk(os.path.join(folder, "damaged", tree.key) if folder else ""):
+        folders.sort()
+        yield from (_show(tree, os.path.join(here, name)) for name in sorted(names))
+
+
+def _find_folder(tree: SourceTree) -> str:
+    own = os.path.join(tree.common_dir, "postil")
+    return own if tree.git and tree.folder == own else ""
+
+
+def _show(tree: SourceTree, path: str) -> str:
+    """Returns a path from the root of the workspace; of one elsewhere, what its caller may know of it."""
+    inside = os.path.relpath(path, tree.root)
+    if not inside.startswith("..") or call.current().reveals_paths:
+        return inside if not inside.startswith("..") else path
+    return f"{os.path.relpath(path, tree.folder)} in the git directory"
