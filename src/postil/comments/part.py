@@ -149,6 +149,13 @@ class CommentsContext:
             raise self.tree.not_found(path)
         return path
 
+    def refuse_missing(self, where: str) -> None:
+        """Raise SourceNotFound where nothing is called so: a slip must not look like a file without comments."""
+        from postil.comments.search.filters import is_glob  # only where nothing was found
+
+        if where and not is_glob(where) and not os.path.lexists(os.path.join(self.tree.root, where)):
+            raise self.tree.not_found(where)
+
     def outside_of(self, path: RelativePath) -> str:
         """Returns what is to be said where a sparse checkout has a file without its comments; mostly nothing."""
         if self.store.has(path):

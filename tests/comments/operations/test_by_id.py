@@ -153,7 +153,7 @@ def test_a_filter_that_nothing_fits_says_how_many_comments_there_are(comments: C
     assert comments.listed(author="bob").for_model() == "No comments."
     comments.add("a.py", 1, "x", "NOTE")
     commit(root_of(comments), "commented")
-    assert comments.listed(author="bob").for_model() == "None of 1 comment is such a one."
+    assert comments.listed(author="bob").for_model() == "None of 1 comment fits."
     assert comments.listed(revision="HEAD", author="bob").for_model().startswith("None of 1 comment at ")
 
 
@@ -232,8 +232,10 @@ def test_places_that_are_hardly_likely_are_left_out_of_what_is_shown(comments: C
     write(root_of(comments), "d.py", "import os\n" + CODE + "\nprint(os.sep)\n")
     shown = comments.show(identity)
     assert shown.comment.state == "orphaned"
-    assert not [each for each in shown.comment.candidates if each.confidence < 0.005]
-    assert "(0.00)" not in shown.for_model()
+    (near,) = [each.place for each in comments.overview.where("id = ?", identity)]
+    unlikely = [each for each in near.candidates if each.confidence < 0.05]
+    assert unlikely
+    assert not [each for each in shown.comment.candidates if each.confidence < 0.05]
     assert "left out" in shown.comment.reason
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+from postil.comments.model import Candidate, Located
 from postil.core.failure import InvalidArguments
 from tests.comments.workspaces import CONTRACT, Comments, auth_source, contract_workspace, write
 
@@ -78,6 +80,25 @@ def test_orphans_come_with_their_old_code(comments: Comments) -> None:
     text = said(comments, "fix_orphans", filePath="src/services/auth.ts")
     assert "check attempts" in text
     assert old in text
+
+
+def test_places_that_are_hardly_likely_are_not_offered_to_an_assistant(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comments.add("src/services/auth.ts", 42, "check attempts", "TODO")
+    write(Path(comments.tree.root), "src/services/auth.ts", "export {};\nconst a = 1;\n")
+    (found,) = comments.overview.where("state = 'orphaned'")
+    options = tuple(Candidate("src/app.ts", line, sure, "x") for line, sure in ((3, 0.4), (4, 0.01)))
+    lost = replace(found, place=replace(found.place, candidates=options))
+
+    def find_lost(*_: object) -> list[Located]:
+        return [lost]
+
+    monkeypatch.setattr(comments.overview, "where", find_lost)
+    text = said(comments, "fix_orphans")
+    assert "src/app.ts:3 (confidence 0.40)" in text
+    assert "src/app.ts:4" not in text
+    assert "a place less than 5% likely left out" in text
 
 
 def test_file_arguments_complete_from_the_workspace(comments: Comments) -> None:

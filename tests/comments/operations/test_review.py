@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.comments.failures import SourceNotFound
 from postil.comments.index import overview
 from postil.comments.operations import answers, review
 from postil.comments.operations.views import ViewTools
@@ -54,6 +55,13 @@ def test_lost_comments_come_a_page_at_a_time(comments: Comments) -> None:
     assert (first.comments + rest.comments, first.total) == (whole.comments, 3)
     assert "2 of 3 are shown" in first.for_model()
     assert "are shown" not in whole.for_model()
+
+
+def test_lost_comments_of_a_file_that_is_not_there_are_not_none(comments: Comments) -> None:
+    assert comments.reviewing.list_orphans("a.py").total == 0
+    assert comments.reviewing.list_orphans("*.rs").total == 0
+    with pytest.raises(SourceNotFound):
+        comments.reviewing.list_orphans("a.pz")
 
 
 def test_no_more_lost_comments_are_shown_than_asked_for_and_all_are_counted(comments: Comments) -> None:

@@ -232,6 +232,23 @@ def test_a_file_and_its_line_may_be_one_word(command: str, words: list[str], arg
     assert len(given) == len(arguments)
 
 
+@pytest.mark.parametrize(
+    ("command", "words", "advice"),
+    [
+        ("comments add", ["a.py"], "Give FILE:LINE;"),
+        ("comments move", ["c_1"], "Give FILE:LINE, or :LINE of its own file;"),
+        ("comments move", ["c_1", "50"], "Give FILE:LINE, or :LINE of its own file;"),
+        ("comments reply", ["c_1"], "Run `postil comments reply --help`"),
+    ],
+)
+def test_who_gave_no_line_is_told_how_to_give_one(command: str, words: list[str], advice: str) -> None:
+    entry = next(each for each in COMMANDS if each.shell == command)
+    reader = Words(entry, f"postil {command}")
+    with pytest.raises(Usage) as refused:
+        reader.check(reader.read(words)[0])
+    assert refused.value.advice.startswith(advice)
+
+
 def test_the_common_flags_stand_anywhere() -> None:
     arguments, common = Words(ENTRY, "postil try").read(["--json", "t", "--no-input", "--idempotency-key", "-k"])
     assert (arguments, common) == ({"target": "t"}, (True, True, "-k"))

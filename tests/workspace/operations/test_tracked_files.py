@@ -1,5 +1,6 @@
 """The walk over the tracked files names what is wrong with them."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,23 @@ def test_the_walk_names_what_is_wrong_with_a_file(folder: Path, tmp_path_factory
 def test_what_only_looks_like_a_conflict_is_none(folder: Path, content: str) -> None:
     (folder / "a.txt").write_text(content)
     assert TrackedFiles(workspace(folder)).check_files().faults == []
+
+
+def test_a_file_that_an_unfinished_merge_left_is_not_merged_and_not_missing(folder: Path) -> None:
+    git(folder, "checkout", "-q", "-b", "other")
+    git(folder, "mv", "a.txt", "theirs.txt")
+    git(folder, "rm", "-q", "b.txt")
+    git(folder, "commit", "-q", "-m", "theirs")
+    git(folder, "checkout", "-q", "-")
+    git(folder, "mv", "a.txt", "ours.txt")
+    (folder / "b.txt").write_text("edited\n")
+    git(folder, "commit", "-q", "-a", "-m", "ours")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(folder, "merge", "-q", "other")
+    found = TrackedFiles(workspace(folder)).check_files()
+    unmerged = [Fault(name, "unmerged") for name in ("a.txt", "b.txt", "ours.txt", "theirs.txt")]
+    assert found.faults == unmerged
+    assert "not merged yet" in found.for_model()
 
 
 def test_what_a_sparse_checkout_leaves_out_is_not_missing(folder: Path) -> None:

@@ -23,8 +23,8 @@ MOST_LISTED = 4 * LARGEST
 AROUND = 2
 """Lines on each side of a blank one that are told with it."""
 BLANK = "(the blank line)"
-LIKELY = 0.005
-"""How sure a place must be to be offered: what is less is shown as 0.00."""
+LIKELY = 0.05
+"""How sure a place must be to be offered to who has to decide."""
 
 
 class CommentNow(Struct, frozen=True, omit_defaults=True):
@@ -169,11 +169,13 @@ def list_old_code(each: CommentNow) -> list[str]:
 def leave_out_unlikely(each: CommentNow) -> CommentNow:
     """Returns a comment without the places for its code that are hardly likely; the reason says how many these were."""
     likely = tuple(option for option in each.candidates if option.confidence >= LIKELY)
+    if each.state == "review":  # it waits for a decision about this one at least
+        likely = likely or each.candidates[:1]
     left_out = len(each.candidates) - len(likely)
     if not left_out:
         return each
     places = "a place" if left_out == 1 else f"{left_out} places"
-    return replace(each, candidates=likely, reason=f"{each.reason}; {places} less than {LIKELY:.1%} likely left out")
+    return replace(each, candidates=likely, reason=f"{each.reason}; {places} less than {LIKELY:.0%} likely left out")
 
 
 def _shorten(code: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,7 +36,7 @@ from postil.comments.operations.validation import (
     sign,
 )
 from postil.comments.operations.written import NOT_NOTED, warn
-from postil.comments.search.filters import Conditions, is_glob
+from postil.comments.search.filters import Conditions
 from postil.comments.sidecar.dialects import find_origin
 from postil.core import call, limits
 from postil.core.answer import Answer
@@ -205,7 +204,7 @@ def tell_none(total: int, among: int, when: str = "") -> str:
     """Returns what is said where no comment is shown: all were left out, none fits, or there is none."""
     if total:
         return f"There are {total}{when}, and all of them are left out."
-    return f"None of {among} comment{'s' * (among != 1)}{when} is such a one." if among else f"No comments{when}."
+    return f"None of {among} comment{'s' * (among != 1)}{when} fits." if among else f"No comments{when}."
 
 
 def is_on(each: CommentNow, path: str, first: int, last: int) -> bool:
@@ -362,14 +361,8 @@ class CommentsById:
             total, page, damaged = overview.index.read(
                 lambda: self._read_page(conditions, skip, limit), "list", conditions, skip, limit
             )
-        if (
-            file
-            and not total
-            and not changed
-            and not is_glob(file)
-            and not os.path.exists(os.path.join(self._tree.root, file))
-        ):
-            raise self._tree.not_found(file)
+        if not total and not changed:
+            self._context.refuse_missing(file)
         shown = tuple(map(comment_now, page))
         short = self._context.short_names() if call.current().person else {}
         among = 0 if total else self._count_all()

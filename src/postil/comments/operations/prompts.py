@@ -11,7 +11,7 @@ from msgspec import Meta
 from postil.anchor.syntax.complexity import complexities
 from postil.anchor.syntax.languages import language_of
 from postil.comments.model import ALL_TAGS, Located
-from postil.comments.operations.answers import comment_now, list_old_code
+from postil.comments.operations.answers import comment_now, leave_out_unlikely, list_old_code
 from postil.comments.source_tree import Source
 from postil.core.failure import InvalidArguments
 from postil.core.others.framing import frame
@@ -206,11 +206,11 @@ def _fence(source: Source) -> str:
 
 
 def _show_orphan(number: int, each: Located) -> str:
-    now = comment_now(each)
+    now = leave_out_unlikely(comment_now(each))
     code = "\n".join(f"   | {line}" for line in (list_old_code(now) or ["(not kept)"])[:20])
     options = "\n".join(
         f"   {rank}. {option.path}:{option.line} (confidence {option.confidence:.2f}): {option.text.strip()[:120]}"
-        for rank, option in enumerate(each.place.candidates, 1)
+        for rank, option in enumerate(now.candidates, 1)
     )
     return (
         f"{number}. {now.tag or 'COMMENT'} {now.id} in {now.filePath}, last at line {each.comment.line} ({now.state})\n"

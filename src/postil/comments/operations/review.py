@@ -126,6 +126,8 @@ class ReviewTools:
             total = total if not file else skip + len(page) + _count(found)
         else:
             page = held[skip : skip + limit]
+        if not total:
+            self._context.refuse_missing(there)
         return Orphaned(self._explain(page), total, overview.outside(there) or UNSET)
 
     def _read_lost(self, there: str) -> tuple[int, list[Located] | None]:

@@ -173,7 +173,10 @@ class Words:
         if missing:
             order = [*self.entry.positional, *self.fields]
             shown = ", ".join(self.shown(name) for name in sorted(missing, key=order.index))
-            raise self.fault(f"the following arguments are required: {shown}")
+            also = ""
+            if pair := next((pair for pair in PLACES.items() if pair[1] in missing and pair[0] in self.required), None):
+                also = "Give FILE:LINE" + (", or :LINE of its own file" if pair[0] == "targetFile" else "")
+            raise self.fault(f"the following arguments are required: {shown}", also)
         for name, value in given.items():
             field = self.fields[name]
             choices: list[object] = field.get("items", field).get("enum", [])
@@ -200,9 +203,10 @@ class Words:
         short = self.entry.flags.get(name)
         return f"-{short}/--{kebab(name)}" if short else f"--{kebab(name)}"
 
-    def fault(self, message: str) -> Usage:
+    def fault(self, message: str, advice: str = "") -> Usage:
         """Returns the failure for words that cannot be understood."""
-        return Usage(message[:1].upper() + message[1:], advice=f"Run `{self.program} --help`")
+        help_ = f"`{self.program} --help` says more" if advice else f"Run `{self.program} --help`"
+        return Usage(message[:1].upper() + message[1:], advice=f"{advice}; {help_}" if advice else help_)
 
     def _show_help(self) -> NoReturn:
         from postil.surfaces.shell.flags import parser_of  # argparse, for its layout alone

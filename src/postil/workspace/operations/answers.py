@@ -60,7 +60,7 @@ class Fault(Struct, frozen=True):
     """Something wrong with one tracked file."""
 
     path: str
-    kind: Literal["missing", "conflict-markers", "unreadable", "outside-link"]
+    kind: Literal["missing", "conflict-markers", "unmerged", "unreadable", "outside-link"]
     line: int | None = None
 
 
@@ -99,6 +99,7 @@ class Cleaned(Answer, frozen=True):
 _SAYS = {
     "missing": "tracked, but not in the work tree",
     "conflict-markers": "has conflict markers left",
+    "unmerged": "not merged yet: `git add` it when it is right, or `git rm` it",
     "unreadable": "cannot be read",
     "outside-link": "is a symlink that leads out of the repository",
 }

@@ -17,8 +17,8 @@ from postil.workspace.part import Workspace
 
 LARGEST_READ = 1024 * 1024
 
-_LEFT_OUT = b"S"
-"""Git's letter for a file that a sparse checkout leaves out."""
+_LEFT_OUT, _UNMERGED = b"S", b"M"
+"""Git's letters for a file that a sparse checkout leaves out, and one with several sides of an unfinished merge."""
 
 
 class TrackedFiles:
@@ -34,13 +34,15 @@ class TrackedFiles:
         """Walk the tracked files; name those missing, unreadable, linked outside or with conflict markers left"""
         repository = self._workspace.find()
         listed = git_lines(repository.root, "ls-files", "-z", "-t", "--cached", "--", *paths, separator=b"\0")
-        names = {row[2:]: row[:1] == _LEFT_OUT for row in listed if row}
+        names = {row[2:]: row[:1] for row in listed if row}
         doing = call.current()
         faults: list[Fault] = []
-        for done, (name, is_left_out) in enumerate(names.items(), 1):
+        for done, (name, letter) in enumerate(names.items(), 1):
             doing.check()
             fault = _find_fault(repository.root, name)
-            if fault is not None and not (is_left_out and fault.kind == "missing"):
+            if letter == _UNMERGED and (fault is None or fault.kind == "missing"):
+                fault = Fault(name.decode("utf-8", "backslashreplace"), "unmerged")
+            if fault is not None and not (letter == _LEFT_OUT and fault.kind == "missing"):
                 faults.append(fault)
             if done % 50 == 0 or done == len(names):
                 doing.progress(done, len(names), f"{done} of {len(names)} files")
