@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from postil.core import limits
 from postil.tracker import events as ev
 from postil.tracker.events import decode, decode_lines, encode, encode_lines, entity_of
 from tests.tracker.worlds import ENTITY, pair
@@ -32,6 +33,25 @@ def test_lines_that_are_no_events_are_left_out():
     one, _ = pair()
     good = encode_lines(one.known())  # pyright: ignore[reportArgumentType]
     assert decode_lines(b"garbage\n" + good + b"\xff\xfe\n") == one.known()
+
+
+def test_an_event_that_names_more_than_anybody_can_mean_is_not_believed():
+    head = b'{"t":"%s","ent":"%s","id":"%s","r":"x","n":1,"l":1,%s}'
+    many, ent = b"[" + b'"a",' * (limits.LOG_NAMES // 4) + b'"a"]', ENTITY.encode()
+    labels = head % (b"labels", ent, b"a", b'"add":' + many)
+    forged = [
+        labels,
+        labels[:-1] + b',"add":[]}',  # a key twice: the last counts
+        labels.replace(b"add", b"\\u0061dd")[:-1] + b',"add":[]}',
+        head % (b"comment", ent, b"a", b'"c":"c","body":' + many + b',"body":""'),
+        head % (b"labels", ent, b"a", b'"dep":{' + b'"a":1,' * (limits.LOG_NAMES // 6) + b'"b":1}'),
+        head % (b"of tomorrow", ent, b"a", b'"dep":{' + b'"a":1,' * (limits.LOG_NAMES // 6) + b'"b":1}'),
+    ]
+    assert [decode(line) for line in forged] == [None] * len(forged)
+    good = head % (b"release", ent, b"good", b'"who":"w"')
+    long = head % (b"comment", ent, b"long", b'"c":"c","body":"' + b"b" * 3 * limits.LOG_NAMES + b'"')
+    lines = b"\n".join([good, *forged, good, long, good, *forged])
+    assert [event.id for event in decode_lines(lines)] == ["good", "good", "long", "good"]
 
 
 def test_a_line_is_one_event_or_none():

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from postil.core import limits
 from postil.tracker import events as ev
+from postil.tracker.failures import InvalidParams
 from postil.tracker.store import Store
 from tests.tracker.programs import git
 from tests.tracker.stores import create, fresh, titles
@@ -39,3 +43,12 @@ def test_a_plain_fetch_is_already_the_merge(store: Store, repository: Path, tmp_
     entity = store.entity(id_)
     assert entity is not None
     assert entity.conflicts == ()
+
+
+def test_what_nobody_would_believe_is_not_written(store: Store):
+    id_ = create(store, "Mine")
+    with pytest.raises(InvalidParams, match="names more than 256 kB"), store.transaction() as tx:
+        tx.write(ev.Labelled, id_, add=tuple(f"{number:0200}" for number in range(limits.LOG_NAMES // 200)))
+    entity = store.entity(id_)
+    assert entity is not None
+    assert entity.labels == ()

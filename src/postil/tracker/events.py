@@ -14,6 +14,8 @@ from typing import Annotated, Literal, cast
 
 import msgspec
 
+from postil.core import limits
+
 VERSION = 1
 """Of the format. An event of a later version may mean what this one cannot know: it is kept and has no effect here."""
 LOG_ENTITY = "00000000-0000-0000-0000-000000000000"
@@ -176,9 +178,22 @@ Known = (
 )
 Event = Known | Unknown
 
+
+class _Texts(msgspec.Struct, frozen=True):
+    """The parts of a line that may be long: texts. They are not understood yet."""
+
+    title: msgspec.Raw = msgspec.Raw()
+    description: msgspec.Raw = msgspec.Raw()
+    value: msgspec.Raw = msgspec.Raw()
+    text: msgspec.Raw = msgspec.Raw()
+    body: msgspec.Raw = msgspec.Raw()
+    m: msgspec.Raw = msgspec.Raw()
+
+
 _known = msgspec.json.Decoder(Known)
 _known_or_between = msgspec.json.Decoder(Known | Literal[_SECRET])  # pyright: ignore[reportInvalidTypeForm]
 _unknown = msgspec.json.Decoder(Unknown)
+_texts = msgspec.json.Decoder(_Texts)
 _encoder = msgspec.json.Encoder()
 
 
@@ -189,6 +204,8 @@ def encode(event: Known) -> bytes:
 
 def decode(line: bytes) -> Event | None:
     """Returns the event of a line; None when the line is no event at all."""
+    if len(line) > limits.LOG_NAMES and names_too_much(line):
+        return None
     try:
         return _known.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -198,9 +215,30 @@ def decode(line: bytes) -> Event | None:
             return None
 
 
+def names_too_much(line: bytes) -> bool:
+    """Returns whether a line holds more beside its texts than anybody can have meant: many values, or a key twice.
+
+    Understood they would take fifty times their bytes.
+    """
+    try:
+        held = _texts.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False  # it is no event either
+    texts = (held.title, held.description, held.value, held.text, held.body, held.m)
+    return len(line) - sum(len(memoryview(each)) for each in texts) > limits.LOG_NAMES
+
+
+def _has_long_line(text: bytes) -> bool:
+    """Returns whether there is a line above the limit of names; perhaps also for one above the half of it."""
+    half = limits.LOG_NAMES // 2
+    return any(text.find(b"\n", at, at + half) < 0 for at in range(0, len(text) - half, half))
+
+
 def decode_lines(lines: bytes) -> list[Event]:
     """Returns every event of a run of lines; lines that are none, or more than one, are left out."""
     text = lines.removesuffix(b"\n")
+    if _has_long_line(text):
+        return _decode_each(text)
     # Msgspec takes any space for the end of an event. With the secret between lines each second value must be that:
     # it is not where two events are on a line, and where one spans two lines there are too few.
     parted = text.replace(b"\n", _BETWEEN)
@@ -211,6 +249,10 @@ def decode_lines(lines: bytes) -> list[Event]:
             return cast(list[Event], found[::2])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
+    return _decode_each(text)
+
+
+def _decode_each(text: bytes) -> list[Event]:
     each = (decode(line) for line in text.split(b"\n") if line)
     return [event for event in each if event is not None]
 

@@ -10,7 +10,18 @@ from typing import TypeVar
 import msgspec
 
 from postil.core import limits
-from postil.tracker.events import LARGE, Envelope, Event, Known, decode_lines, decode_parts, encode, new_event_id
+from postil.tracker.events import (
+    LARGE,
+    Envelope,
+    Event,
+    Known,
+    decode_lines,
+    decode_parts,
+    encode,
+    names_too_much,
+    new_event_id,
+)
+from postil.tracker.failures import InvalidParams
 from postil.tracker.index.entity_lines import read_some_histories
 from postil.tracker.index.index import Index, open_lines
 from postil.tracker.log.append import Tail, append, append_bulk, find_author
@@ -230,8 +241,14 @@ class Transaction:
             "proof": proof,
         }
         event = msgspec.convert(stamped, kind)
+        line = encode(event)  # pyright: ignore[reportArgumentType]
+        if len(line) > limits.LOG_NAMES and names_too_much(line):
+            raise InvalidParams(
+                f"One change names more than {limits.LOG_NAMES // limits.KIB} kB of labels, people or links",
+                advice="Give fewer of them at a time",
+            )
         self.events.append(event)  # pyright: ignore[reportArgumentType]
-        self.lines.append(encode(event))  # pyright: ignore[reportArgumentType]
+        self.lines.append(line)
         return event
 
     def fold_created(self, id_: str) -> Entity:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from postil.tracker import events as ev
 from postil.tracker.state.causality import Causality
-from postil.tracker.state.members import Members
+from postil.tracker.state.members import MOST, Members
 from tests.tracker.worlds import Replica, pair
 
 
@@ -35,3 +35,14 @@ def test_adding_again_after_a_removal_counts():
     assert [*members_of(one)] == []
     one.write(ev.Labelled, add=("x", "y"))
     assert [*members_of(one)] == ["x", "y"]
+
+
+def test_a_set_has_so_many_members_and_takes_another_when_one_is_gone():
+    one, _ = pair()
+    one.write(ev.Labelled, add=tuple(f"l{number:05}" for number in range(MOST + 1)))
+    one.write(ev.Labelled, add=("late", "l00000"))
+    assert len({*members_of(one)}) == MOST
+    assert "late" not in members_of(one)
+    one.write(ev.Labelled, rm=("l00000",), add=("later",))
+    assert len([*members_of(one)]) == MOST
+    assert "later" in members_of(one)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from postil.tracker.state.causality import History
 
+MOST = 10_000
+"""Members of one set. What a log adds beyond them has no effect, for everybody alike."""
 K = TypeVar("K", bound=Hashable)
 Replica = TypeVar("Replica", str, int)
 
@@ -35,6 +37,8 @@ class Members(Generic[K, Replica]):
             if member in self._additions:
                 self._remove(ref, member)
         for member in add:
+            if len(self._additions) >= MOST and member not in self._additions:
+                continue
             self._additions.setdefault(member, {})[ref] = None
             by_writer = self._places.setdefault(member, {})
             for replica, number in self._seen.places(ref):
