@@ -7,11 +7,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Annotated, Any, Literal
 
+import msgspec
 import pytest
+from msgspec import Meta, Struct
 
 from postil.comments.operations import views as view_tools
-from postil.comments.operations.views import ViewTools
+from postil.comments.operations.views import Reported, ViewTools
 from postil.core import call
 from postil.core.failure import InvalidArguments, NotFound
 from postil.core.others.visible import paint
@@ -175,7 +178,7 @@ def test_only_comments_on_changed_lines_are_listed(comments: Comments) -> None:
 def test_ci_gets_sarif_and_code_quality(comments: Comments) -> None:
     touched, _ = changed(comments)
     log = json.loads(views(comments).report("base", "sarif").for_person())
-    (result,) = log["runs"][0]["results"]
+    (result,) = read_sarif(views(comments).report("base", "sarif"))
     place = result["locations"][0]["physicalLocation"]
     assert (log["version"], result["level"]) == ("2.1.0", "warning")
     assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("a.py", 6)
@@ -220,6 +223,126 @@ def test_ci_tells_of_comments_whose_file_the_change_deletes(comments: Comments) 
     assert [each.id for each in comments.listed(changed="base").comments] == [lost]
     (issue,) = json.loads(views(comments).report("base", "codequality").for_person())
     assert "it was at line 6: return state + 2" in issue["description"]
+
+
+def test_ci_tells_only_of_code_that_the_change_lost(comments: Comments) -> None:
+    root = Path(comments.tree.root)
+    before, kept = (comments.add("a.py", line, f"about {line}", "TODO").commentId for line in (2, 6))
+    commit(root, "commented")
+    write(root, "a.py", without_step(1))
+    commit(root, "took the first out")
+    git(root, "branch", "base")
+    write(root, "a.py", without_step(1).replace("state + 9", "state + 99"))
+    assert views(comments).report("base", failOn="lost").comments == ()
+    since = comments.add("a.py", 10, "about what the change takes out", "TODO").commentId
+    write(root, "a.py", "import os\n")
+    commit(root, "took all out")
+    found = views(comments).report("base", failOn="lost")
+    assert ({each.id for each in found.comments}, found.total, found.lost) == ({kept, since}, 2, 2)
+    assert {each.id for each in views(comments).report("base~1").comments} == {before, kept, since}
+
+
+def without_step(number: int) -> str:
+    return CODE.replace(f"def step_{number}(state):\n    return state + {number}\n\n\n", "")
+
+
+def test_a_report_names_only_lines_that_a_file_has(comments: Comments) -> None:
+    root = Path(comments.tree.root)
+    comments.add("a.py", 37, "about what goes", "TODO", endLine=38)
+    comments.add("b.py", 6, "about a file that goes", "TODO")
+    commit(root, "commented")
+    git(root, "branch", "base")
+    write(root, "a.py", "import os\nimport sys\n")
+    (root / "b.py").unlink()
+    places = [each["locations"][0]["physicalLocation"] for each in read_sarif(views(comments).report("base", "sarif"))]
+    assert [each["artifactLocation"]["uri"] for each in places] == ["a.py", "b.py"]
+    assert [each.get("region") for each in places] == [{"startLine": 2, "endLine": 2}, None]
+    issues = json.loads(views(comments).report("base", "codequality").for_person())
+    assert [each["location"] for each in issues] == [
+        {"path": "a.py", "lines": {"begin": 2}},
+        {"path": "b.py", "lines": {"begin": 1}},
+    ]
+    assert "it was at line 37" in issues[0]["description"]
+
+
+class Members(Struct, forbid_unknown_fields=True):
+    """An object of SARIF 2.1.0, which knows no other members than it names."""
+
+
+class Message(Members):
+    text: Annotated[str, Meta(min_length=1)]
+
+
+class Rule(Members):
+    id: str
+    shortDescription: Message
+
+
+class Driver(Members):
+    name: str
+    version: str
+    rules: list[Rule]
+
+
+class Tool(Members):
+    driver: Driver
+
+
+class Region(Members):
+    startLine: Annotated[int, Meta(ge=1)]
+    endLine: Annotated[int, Meta(ge=1)]
+
+
+class Artifact(Members):
+    uri: Annotated[str, Meta(pattern=r"^[^\\s]+$")]
+    uriBaseId: str
+
+
+class PhysicalLocation(Members):
+    artifactLocation: Artifact
+    region: Region | None = None
+
+
+class Location(Members):
+    physicalLocation: PhysicalLocation
+
+
+class Result(Members):
+    ruleId: str
+    level: Literal["none", "note", "warning", "error"]
+    message: Message
+    locations: list[Location]
+    partialFingerprints: dict[str, str]
+
+
+class Notification(Members):
+    level: Literal["none", "note", "warning", "error"]
+    message: Message
+
+
+class Invocation(Members):
+    executionSuccessful: bool
+    toolExecutionNotifications: list[Notification]
+
+
+class Run(Members):
+    tool: Tool
+    columnKind: Literal["utf16CodeUnits", "unicodeCodePoints"]
+    results: list[Result]
+    invocations: list[Invocation] = []
+
+
+class Sarif(Members, rename={"schema": "$schema"}):
+    schema: str
+    version: Literal["2.1.0"]
+    runs: Annotated[list[Run], Meta(min_length=1)]
+
+
+def read_sarif(reported: Reported) -> list[dict[str, Any]]:
+    """The results of a log, whose members are all known to SARIF 2.1.0 and have the types that it demands."""
+    said = reported.for_person()
+    msgspec.json.decode(said, type=Sarif, strict=True)
+    return json.loads(said)["runs"][0]["results"]
 
 
 def test_a_view_of_some_lines_shows_these_and_the_comments_on_them(comments: Comments) -> None:

@@ -76,11 +76,7 @@ def list_at(
         if (not file or file_matches(file, path)) and not _is_same(reader, path, committed.get(path + SUFFIX, ""))
     ]
     damaged: list[Damage] = []
-    left = iter(range(MOST_FOLLOWED))
-
-    def find_name(past: CommittedTree, path: str) -> str:
-        found = find_new_name(past.root, past.inside(path), past.commit) if next(left, None) is not None else ""
-        return past.outside(found) if found else ""
+    find_name = _make_name_finder()
 
     @cache
     def list_names(past: CommittedTree) -> dict[str, str]:  # asked once, and only where a file was not there
@@ -109,6 +105,30 @@ def list_at(
     )
     made = [each for each in later if each.id not in known and each.state != "orphaned" and is_wanted(each)]
     return AtRevision(commit.id, listed, total, made, among, [*{each.filePath: each for each in damaged}.values()])
+
+
+def list_lost_at(reader: CommentReader, commit: str, paths: Collection[str]) -> set[tuple[str, str]]:
+    """Returns the files and ids of those comments that a commit held in some files without their code, or in doubt."""
+    lost: set[tuple[str, str]] = set()
+    find_name, damaged = _make_name_finder(), list[Damage]()
+    for past in list_pasts(reader.tree.root, commit) if paths else ():
+        there = {past.outside(name) for name in list_sidecars_at(past.root, past.commit)}
+        held = sorted(path for path in paths if path + SUFFIX in there)
+        for each in _read_at(reader, past, held, None, find_name, damaged):
+            if each.state in ("orphaned", "review"):
+                lost.add((each.filePath, each.id))
+    return lost
+
+
+def _make_name_finder() -> Callable[[CommittedTree, str], str]:
+    """Returns what finds the name that a commit's file has in it; in the history it is looked for a few times."""
+    left = iter(range(MOST_FOLLOWED))
+
+    def find_name(past: CommittedTree, path: str) -> str:
+        found = find_new_name(past.root, past.inside(path), past.commit) if next(left, None) is not None else ""
+        return past.outside(found) if found else ""
+
+    return find_name
 
 
 def _is_same(reader: CommentReader, path: RelativePath, blob: str) -> bool:

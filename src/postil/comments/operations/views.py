@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
@@ -27,10 +27,12 @@ from postil.core.failure import InvalidArguments, NotFound
 from postil.core.operation import reads
 from postil.core.others.visible import harmless, styled
 from postil.workspace.disk import read_named
+from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
     from postil.comments.model import Located
     from postil.comments.part import CommentsContext
+    from postil.comments.show.changed_lines import Changed
 
 Revision: TypeAlias = Annotated[str, Meta(max_length=300, description="A commit, a branch or a tag")]
 FailOn: TypeAlias = Literal["none", "lost", "open"]
@@ -93,6 +95,8 @@ class Reported(Answer, frozen=True):
     """How many of all have lost their code, perhaps."""
     outside: str | UnsetType = UNSET
     """What is said of comments that a sparse checkout leaves out."""
+    lengths: Mapping[str, int] | UnsetType = UNSET
+    """For a report, how many lines the files have in which code is gone; those that are gone have none."""
 
     @property
     def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
@@ -118,10 +122,10 @@ class Reported(Answer, frozen=True):
         if missing := warn_outside(self.outside).strip():
             sys.stderr.write(f"{missing}\n")
         if self.format == "sarif":
-            return make_sarif(self.comments, rest)
+            return make_sarif(self.comments, self.lengths or {}, rest)
         if rest:
             sys.stderr.write(f"{rest}\n")
-        return make_code_quality(self.comments)
+        return make_code_quality(self.comments, self.lengths or {})
 
     def _tell_rest(self) -> str:
         return f"… and {self.total - len(self.comments)} more, which are not reported: {self.total} in all"
@@ -235,17 +239,38 @@ class ViewTools:
         context.overview.refresh()
         names = encode(list(changed)).decode()
         inside = f"status = 'open' AND (now_path {LISTED} OR path {LISTED} OR state = 'review')"
+        lost_before = self._list_lost_before(commit, changed, inside, (names, names))
         found: list[CommentNow] = []
         total = lost = 0
         for each in context.overview.index.stream(inside, (names, names)):
-            if touches_changed(changed, each):
+            if touches_changed(changed, each) and not (
+                _is_lost(each) and (each.filePath, each.comment.id) in lost_before
+            ):
                 total += 1
-                lost += each.place.state in ("orphaned", "review")
+                lost += _is_lost(each)
                 if total <= MOST_REPORTED:
                     found.append(comment_now(each))
         found.sort(key=lambda each: (each.movedTo or each.filePath, each.line, each.id))
         damaged, outside = context.overview.damaged(), context.overview.outside() or UNSET
-        return Reported(commit, tuple(found), format, failOn, damaged, total, lost, outside)
+        lengths = UNSET if format == "text" else self._count_lines(found)
+        return Reported(commit, tuple(found), format, failOn, damaged, total, lost, outside, lengths)
+
+    def _list_lost_before(
+        self, commit: str, changed: Mapping[str, Changed], inside: str, values: tuple[str, str]
+    ) -> set[tuple[str, str]]:
+        """Returns the comments of changed files whose code was gone or in doubt at a commit: the change lost none."""
+        from postil.comments.git.revision import list_lost_at  # only where something is lost
+        from postil.comments.show.changed_lines import touches_changed
+
+        lost = self._context.overview.index.stream(f"{inside} AND state IN ('orphaned', 'review')", values)
+        return list_lost_at(
+            self._context.reader, commit, {each.filePath for each in lost if touches_changed(changed, each)}
+        )
+
+    def _count_lines(self, found: Sequence[CommentNow]) -> dict[str, int]:
+        paths = {each.path for each in found if each.state in ("orphaned", "review")}
+        sources = ((path, self._context.tree.source_or_none(RelativePath(path))) for path in sorted(paths))
+        return {path: len(source.lines) for path, source in sources if source}
 
     @reads("comments_text", shell="comments text", positional=("path",), tool=False)
     def show_text(self, path: Annotated[str, Meta(description="A comment file")]) -> str:
@@ -262,6 +287,10 @@ class ViewTools:
             return harmless(render_text(Sidecar(path, data or None)))  # git shows it without looking at it
         except Unreadable:
             return harmless(data.decode("utf-8", "replace"))  # what cannot be understood is shown as it is
+
+
+def _is_lost(each: Located) -> bool:
+    return each.place.state in ("orphaned", "review")
 
 
 _CHANGED = re.compile(r"^( *\d+ \+ .*| +- .*)$", re.MULTILINE)

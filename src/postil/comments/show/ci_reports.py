@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -30,14 +30,17 @@ def judge_rule(each: CommentNow) -> tuple[str, Level]:
     return "comment", _LEVELS.get(each.tag or "", "note")
 
 
-def make_sarif(comments: Sequence[CommentNow], rest: str = "") -> bytes:
-    """Returns a SARIF log with one result a comment; `rest` says what it does not hold."""
+def make_sarif(comments: Sequence[CommentNow], lengths: Mapping[str, int], rest: str = "") -> bytes:
+    """Returns a SARIF log with one result a comment; `rest` says what it does not hold.
+
+    `lengths`: how many lines the files have in which code is gone.
+    """
     rules = [{"id": f"postil/{rule}", "shortDescription": {"text": text}} for rule, text in _RULES.items()]
     driver = {"name": "Postil", "version": __version__, "rules": rules}
     run: dict[str, Any] = {
         "tool": {"driver": driver},
         "columnKind": "utf16CodeUnits",
-        "results": [msgspec.Raw(msgspec.json.encode(_make_result(each))) for each in comments],
+        "results": [msgspec.Raw(msgspec.json.encode(_make_result(each, lengths))) for each in comments],
     }
     if rest:
         told = [{"level": "warning", "message": {"text": rest}}]
@@ -46,11 +49,12 @@ def make_sarif(comments: Sequence[CommentNow], rest: str = "") -> bytes:
     return msgspec.json.format(msgspec.json.encode(log), indent=2) + b"\n"
 
 
-def _make_result(each: CommentNow) -> dict[str, Any]:
+def _make_result(each: CommentNow, lengths: Mapping[str, int]) -> dict[str, Any]:
     rule, level = judge_rule(each)
-    first = max(1, each.line)
-    region = {"startLine": first, "endLine": max(first, each.endLine)}
-    place = {"artifactLocation": {"uri": _address(each), "uriBaseId": "%SRCROOT%"}, "region": region}
+    place: dict[str, Any] = {"artifactLocation": {"uri": _address(each), "uriBaseId": "%SRCROOT%"}}
+    if first := _find_line(each, lengths):
+        last = max(first, each.endLine) if rule != "lost" else first
+        place["region"] = {"startLine": first, "endLine": last}
     return {
         "ruleId": f"postil/{rule}",
         "level": level,
@@ -60,7 +64,14 @@ def _make_result(each: CommentNow) -> dict[str, Any]:
     }
 
 
-def make_code_quality(comments: Sequence[CommentNow]) -> bytes:
+def _find_line(each: CommentNow, lengths: Mapping[str, int]) -> int:
+    """Returns the line that a report may name: one of the file as it is. 0 where the file is gone."""
+    if judge_rule(each)[0] != "lost":
+        return max(1, each.line)
+    return min(max(1, each.line), lengths.get(each.path, 0))
+
+
+def make_code_quality(comments: Sequence[CommentNow], lengths: Mapping[str, int]) -> bytes:
     """Returns a report in GitLab's code quality format: one issue a comment."""
     issues: list[dict[str, Any]] = []
     known: set[str] = set()
@@ -76,7 +87,7 @@ def make_code_quality(comments: Sequence[CommentNow]) -> bytes:
                 "check_name": f"postil/{rule}",
                 "fingerprint": hashlib.sha256(name.encode()).hexdigest(),
                 "severity": _SEVERITY[level],
-                "location": {"path": each.movedTo or each.filePath, "lines": {"begin": max(1, each.line)}},
+                "location": {"path": each.movedTo or each.filePath, "lines": {"begin": _find_line(each, lengths) or 1}},
             }
         )
     return msgspec.json.format(msgspec.json.encode(issues), indent=2) + b"\n"
