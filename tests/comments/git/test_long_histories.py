@@ -74,6 +74,8 @@ def test_blame_of_code_that_went_looks_back_as_far(comments: Comments, monkeypat
     blamed = comments.blame(made)
     assert [each.commit.subject for each in blamed.touches] == ["took it out", "first"]
     assert comments.show(made).commit == blamed.touches[0].commit
+    write(root, "b.py", "import os\n")
+    commit(root, "something else")  # of the same history it would be known
     monkeypatch.setattr(blame, "PATIENCE", -1.0)
     monkeypatch.setattr(culprits, "PATIENCE", -1.0)
     unknown = comments.blame(made)
