@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from postil.core import call, codes
+from postil.core import call, codes, limits
 from postil.core.failure import Conflict, Failure, InvalidArguments, NotAllowed, NotFound, StorageFailed
 
 
@@ -159,6 +159,12 @@ class CommentFileFull(InvalidArguments):
             advice="Delete or export comments of this file that are settled, and try again",
             filePath=path,
         )
+
+
+def refuse_full(path: str, size: int) -> None:
+    """Raises CommentFileFull where a comment file would be so long that nobody could read it again."""
+    if size > limits.FILE:
+        raise CommentFileFull(path, f"would have {size:,} bytes, and one above {limits.FILE:,} cannot be read")
 
 
 class ThreadFull(InvalidArguments):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from postil.anchor.syntax.languages import is_installed, language_of
-from postil.comments.failures import CommentFileFull, CommentTooLarge
+from postil.comments.failures import CommentFileFull, CommentTooLarge, refuse_full
 from postil.comments.index.fit import digest_shown
 from postil.comments.operations.restore import Restored, WholeFile, restore_all, restore_one, show_name, show_said
 from postil.comments.sidecar.dialects import Unreadable
@@ -25,7 +25,7 @@ from postil.comments.storage.erased import (
     find_erased_replies,
     read_gone,
 )
-from postil.comments.storage.giants import refuse_full, refuse_merge
+from postil.comments.storage.giants import refuse_merge
 from postil.comments.storage.repair import Fault, find_faults
 from postil.comments.storage.set_aside import list_set_aside
 from postil.comments.storage.store import SUFFIX

@@ -14,6 +14,7 @@ from postil.comments.sidecar.json_edit import Items, JsonObject, decode_object
 if TYPE_CHECKING:
     from postil.comments.sidecar.document import LineTexts
 
+_TEXTS = ("lineHash", "lineText", "prevLineText", "nextLineText")
 NewId: TypeAlias = Callable[[str], str]
 """Makes an id that begins with a prefix."""
 
@@ -22,7 +23,9 @@ def finish_markers(markers: Sequence[Marker], items: Items, texts_of: Callable[[
     """Give each marker what it lacks; `items` are the same as they are written."""
     for index, marker in enumerate(markers):
         raw = decode_object(items.texts[index])
-        wanted: JsonObject = {"commentIds": list(marker.commentIds), **texts_of(marker.line)._asdict()}
+        wanted: JsonObject = {"commentIds": list(marker.commentIds)}
+        if not all(isinstance(raw.get(key), str) for key in _TEXTS):
+            wanted |= texts_of(marker.line)._asdict()
         wanted["lastVerified"] = marker.lastVerified or now
         _add_missing(items, index, raw, wanted)
 

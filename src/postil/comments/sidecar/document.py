@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from operator import le
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from msgspec.structs import replace
 
 from postil.anchor.fingerprint import line_hash
+from postil.comments.failures import refuse_full
 from postil.comments.model import Addition, Comment, Marker
 from postil.comments.sidecar import dialects
 from postil.comments.sidecar.demanded import NewId, finish_comments, finish_markers, rename_twins
@@ -108,7 +110,7 @@ class Sidecar:
         """The file as text that can be changed; reading comments does not need it."""
         if self._taken_apart is None:
             try:
-                self._taken_apart = Document(self._text)
+                self._taken_apart = Document(self._text, partial(refuse_full, self.path))
             except NotAnObject as fault:
                 raise dialects.Unreadable(str(fault)) from None
         return self._taken_apart
@@ -464,9 +466,7 @@ class _Ledger:
 
 def _is_made_on(marker: dialects.AnyMarker, blob: str) -> bool:
     own = marker.own
-    if not isinstance(own, dict):
-        return False
-    values = cast(JsonObject, own)
+    values = cast(JsonObject, own) if isinstance(own, dict) else {}
     return values.get("blob") == blob and values.get("line") == marker.line
 
 

@@ -17,6 +17,8 @@ from msgspec import Raw, Struct
 JsonObject: TypeAlias = dict[str, object]
 Piece: TypeAlias = bytes | Raw
 """A part of a document as it is written; a `Raw` is a view of the document, no copy of it."""
+Refuse: TypeAlias = Callable[[int], None]
+"""Raises what its user wants where an array has more bytes than may be held: asked at each object that is written."""
 
 T = TypeVar("T")
 SLICE = 1 << 20
@@ -37,8 +39,9 @@ class Items:
     A single insertion, the most frequent change, only looks for its neighbour; everything else takes the array apart.
     """
 
-    def __init__(self, data: bytes, start: int, raw: Piece) -> None:
+    def __init__(self, data: bytes, start: int, raw: Piece, refuse: Refuse) -> None:
         self._data, self._start, self._end = data, start, start + len(raw)
+        self._size, self._refuse = len(raw), refuse
         self._raws = _decode_list(raw)
         self._texts: list[Piece] | None = None
         self._gaps: list[bytes] = []
@@ -56,11 +59,13 @@ class Items:
         """The objects as they are written."""
         if self._texts is None:
             self._texts = []
-            at = self._start + 1
+            at, gap = self._start + 1, b""
             for item in self._raws:
                 between = _BETWEEN.match(self._data, at)
                 found = between.end() if between else at
-                self._gaps.append(self._data[at:found])
+                if (this := self._data[at:found]) != gap:
+                    gap = this  # most are alike, and are kept once
+                self._gaps.append(gap)
                 self._texts.append(item)
                 at = found + len(item)
             self._tail = self._data[at : self._end]
@@ -84,7 +89,8 @@ class Items:
 
     def replace(self, index: int, item: JsonObject | Struct) -> int:
         """Write another object in the place of one. Returns how many bytes it has."""
-        self.texts[index] = text = _format(item, 2)
+        was = len(self.texts[index])
+        self.texts[index] = text = self._write(item, was)
         if self._ids is not None and self._ids[index] != (name := _named.decode(text).id):
             self._ids[index], self._places = name, None
         self.changed = True
@@ -92,13 +98,20 @@ class Items:
 
     def insert(self, index: int, item: JsonObject | Struct) -> int:
         """Write an object before the one at `index`. Returns how many bytes it has."""
-        text = _format(item, 2)
+        text = self._write(item)
         if self._raws and not self.changed and self._texts is None:
             self._inserted = index, text
         else:
             self._insert(index, text)
         self.changed = True
         return len(text)
+
+    def _write(self, item: JsonObject | Struct, less: int = 0) -> bytes:
+        """Returns an object as it is to be written, with `less` bytes gone for it."""
+        text = _format(item, 2)
+        self._size += len(text) - less
+        self._refuse(self._size)
+        return text
 
     def _insert(self, index: int, text: bytes) -> None:
         texts = self.texts
@@ -117,6 +130,7 @@ class Items:
     def remove(self, index: int) -> None:
         """Take one object out."""
         texts = self.texts
+        self._size -= len(texts[index])
         del texts[index]
         self._places = None
         if self._ids is not None:
@@ -132,6 +146,7 @@ class Items:
     def rearrange(self, inserted: Sequence[tuple[int, JsonObject]], removed: Collection[int]) -> None:
         """Write objects before those at their places, in order, and take some out; the places are those of before."""
         texts, gaps = self.texts, self._gaps
+        self._size -= sum(len(texts[index]) for index in removed)
         if inserted and not texts:
             gaps, self._tail = [b"\n" + _INDENT * 2], b"\n" + _INDENT + b"]"
         made: list[tuple[bytes, Piece]] = []
@@ -142,7 +157,7 @@ class Items:
             at = place
             if item is not None:
                 gap = gaps[place] if place < len(gaps) else _GAP
-                made.append((gap, _format(item, 2)))
+                made.append((gap, self._write(item)))
                 if place < len(gaps):
                     gaps[place] = _GAP
         self._texts = [text for _, text in made]
@@ -210,7 +225,7 @@ class ReadAnew(Sequence[T]):
 class Document:
     """A JSON object, its top-level values as text."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, refuse: Refuse = lambda _: None) -> None:
         try:
             values = msgspec.json.decode(data, type=dict[str, Raw])
         except msgspec.ValidationError:
@@ -219,7 +234,7 @@ class Document:
             raise NotAnObject(f"the file is not JSON: {fault}") from None
         except RecursionError:
             raise NotAnObject("the file is nested too deeply") from None
-        self._data = data
+        self._data, self._refuse = data, refuse
         self._values: dict[str, Raw] = values
         self._new: dict[str, bytes] = {}
         self._items: dict[str, Items] = {}
@@ -247,9 +262,9 @@ class Document:
         if key not in self._items:
             raw = self._values.get(key)
             if raw is None or (len(raw) == len(b"null") and bytes(raw) == b"null"):
-                self._items[key] = Items(b"[]", 0, b"[]")
+                self._items[key] = Items(b"[]", 0, b"[]", self._refuse)
             else:
-                self._items[key] = Items(self._data, self._start(key), raw)
+                self._items[key] = Items(self._data, self._start(key), raw, self._refuse)
         return self._items[key]
 
     def text(self) -> bytes:

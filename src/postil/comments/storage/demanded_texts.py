@@ -1,6 +1,7 @@
-"""What markers that lack it are given of their lines: a long line is looked at once, and no more given than fits.
+"""What markers that lack it are given of their lines: a long line is looked at once.
 
-Another program's markers may be 40,000 on one line of 15 MB. Not here: which of them lack something.
+Another program's markers may be 40,000 on one line of 15 MB. Not here: which of them lack something, and how much
+they are given (`Items` says when it is too much for a file).
 """
 
 from __future__ import annotations
@@ -10,24 +11,18 @@ from collections.abc import Sequence
 from postil.anchor.fingerprint import line_hash
 from postil.comments.sidecar.dialects import LONGEST_LINE
 from postil.comments.sidecar.document import LineTexts
-from postil.comments.storage.giants import refuse_full
-from postil.core import limits
 
 
 class DemandedTexts:
-    """The texts of the lines of one source. `given` counts their characters."""
+    """The texts of the lines of one source."""
 
-    def __init__(self, path: str, lines: Sequence[str]) -> None:
-        self._path, self._lines = path, lines
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
         self._long: dict[int, tuple[str, str]] = {}
-        self.given = 0
 
     def at(self, line: int) -> LineTexts:
-        """Returns what is kept of a line. Raises CommentFileFull where all that was given fits into no file."""
+        """Returns what is kept of a line."""
         (_, before), (hashed, there), (_, after) = (self._look(at) for at in (line - 2, line - 1, line))
-        self.given += len(before) + len(there) + len(after)
-        if self.given > limits.FILE:
-            refuse_full(self._path, self.given)
         return LineTexts(hashed, there, before, after)
 
     def _look(self, at: int) -> tuple[str, str]:

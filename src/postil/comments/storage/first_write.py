@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from postil.comments.failures import CommentFileFull, CommentTooLarge, FileAccessDenied
+from postil.comments.failures import CommentFileFull, CommentTooLarge, FileAccessDenied, refuse_full
 from postil.comments.git.outside import advise_outside
 from postil.comments.git.taken_out import SUFFIX, Staged, find_commit_time, read_staged
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.merge import merge_sidecars
 from postil.comments.source_tree import tell_ignored
-from postil.comments.storage.giants import refuse_full, refuse_giants, refuse_merge
+from postil.comments.storage.giants import refuse_giants, refuse_merge
 from postil.core.failure import Failure
 from postil.workspace.files import atomic_write
 from postil.workspace.paths import RelativePath

@@ -69,12 +69,6 @@ def refuse_grown(sidecar: Sidecar) -> None:
         raise CommentTooLarge(sidecar.path, comment, size, limits.CHANGED_COMMENT)
 
 
-def refuse_full(path: str, size: int) -> None:
-    """Raises CommentFileFull where a comment file would be so long that nobody could read it again."""
-    if size > limits.FILE:
-        raise CommentFileFull(path, f"would have {size:,} bytes, and one above {limits.FILE:,} cannot be read")
-
-
 def _read_id(piece: msgspec.Raw) -> str:
     try:
         return str(msgspec.json.decode(piece, type=_Named).id)[:100]

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from postil.comments.clock import new_id
-from postil.comments.failures import CommentFileFull, CommentTooLarge, SidecarDamaged
+from postil.comments.failures import CommentFileFull, CommentTooLarge, SidecarDamaged, refuse_full
 from postil.comments.git.blame import read_at
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.sidecar.merge import merge_sidecars
 from postil.comments.storage.doubled import find_home, join_comment
-from postil.comments.storage.giants import read_to_change, refuse_full, refuse_merge
+from postil.comments.storage.giants import read_to_change, refuse_merge
 from postil.comments.storage.set_aside import set_aside
 from postil.comments.storage.store import SUFFIX, Store, sidecar_path
 from postil.core import call

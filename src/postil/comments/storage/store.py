@@ -18,12 +18,12 @@ from functools import partial
 from typing import TypeVar, cast
 
 from postil.comments.clock import new_id, now
-from postil.comments.failures import FileAccessDenied, InvalidFilePath, SidecarDamaged
+from postil.comments.failures import FileAccessDenied, InvalidFilePath, SidecarDamaged, refuse_full
 from postil.comments.model import Addition
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar, is_emptied
 from postil.comments.source_tree import SourceTree
-from postil.comments.storage.giants import refuse_full, refuse_giants, refuse_grown, refuse_merge
+from postil.comments.storage.giants import refuse_giants, refuse_grown, refuse_merge
 from postil.comments.storage.group_commit import ClaimedAdd, PendingAdd, claim_pending
 from postil.comments.storage.last_written import MOST_KEPT, LastWritten, has_stayed, look_at_index
 from postil.comments.storage.write_log import WriteLog
@@ -399,7 +399,7 @@ class Store:
             lines = ()
         from postil.comments.storage.demanded_texts import DemandedTexts  # only for files of other programs
 
-        sidecar.finish(DemandedTexts(sidecar.path, lines).at, now(), new_id)
+        sidecar.finish(DemandedTexts(lines).at, now(), new_id)
 
     def remove(self, path: RelativePath) -> None:
         """Delete a sidecar."""
