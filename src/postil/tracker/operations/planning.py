@@ -39,6 +39,8 @@ from postil.workspace.disk import read_regular
 LEASE_MINUTES = 240
 ROOM = 50
 """Issues that are read beyond those that are wanted: some are claimed, or epics."""
+MOST_CIRCLES = 20
+"""Circles that are told, and issues of each."""
 _MOST_MINUTES = LONGEST_CLAIM // datetime.timedelta(minutes=1)
 _PROCESS = os.urandom(6).hex()
 Minutes = Annotated[int, Meta(ge=1, description="a month at most")]
@@ -61,7 +63,7 @@ class Planning:
         return Ready(
             items=[make_ready_item(row, short[row.id]) for row in free],
             blocked=blocked,
-            cycles=[[id_[:8] for id_ in circle] for circle in circles] or UNSET,
+            cycles=[_shorten_circle(circle) for circle in circles[:MOST_CIRCLES]] or UNSET,
             claimed=claimed or UNSET,
             epics=epics or UNSET,
         )
@@ -280,6 +282,12 @@ class Planning:
 
     def _list_blockers(self, id_: str) -> list[str]:
         return [one[:8] for one, two in self._issues.list_edges("blocks", open_only=True) if two == id_]
+
+
+def _shorten_circle(circle: Sequence[str]) -> list[str]:
+    """Returns what is shown of a circle, which anybody's log can make as long as it likes."""
+    shown = [id_[:8] for id_ in circle]
+    return shown if len(shown) <= MOST_CIRCLES else [*shown[: MOST_CIRCLES - 1], "…", shown[-1]]
 
 
 def _find_chain(before: dict[str, list[str]], start: str) -> Sequence[str]:
