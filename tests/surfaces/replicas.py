@@ -157,8 +157,9 @@ READS: list[tuple[str, dict[str, Any]]] = [
 class Calls:
     """Counts the calls made, and makes trouble every so many of them, or every so many seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, every: int) -> None:
         self.troubles = 0
+        self._every = every
         self._made = 0
         self._over = False
         self._changed = threading.Condition()
@@ -179,7 +180,7 @@ class Calls:
                 if KILL_SECONDS:
                     self._changed.wait_for(lambda: self._over, KILL_SECONDS)
                 else:
-                    due = (self.troubles + 1) * KILL_CALLS
+                    due = (self.troubles + 1) * self._every
                     self._changed.wait_for(lambda due=due: self._over or self._made >= due)
                 if self._over:
                     return
@@ -242,13 +243,17 @@ class Ledger:
 
 
 def call_meanwhile(
-    replicas: Replicas, count: int, trouble: Callable[[int], None], made: Callable[[], None] = lambda: None
+    replicas: Replicas,
+    count: int,
+    trouble: Callable[[int], None],
+    made: Callable[[], None] = lambda: None,
+    every: int = KILL_CALLS,
 ) -> tuple[Ledger, int]:
     """Make mixed calls while there is trouble. Returns what was told, and how much trouble there was."""
     folder, environ = replicas.repository, replicas.environ
     sent = run("postil", "inbox", "send", "--file", "a.py", "-c", "please look", "--json", cwd=folder, **environ)
     assert sent.returncode == 0, sent.stderr
-    calls, ledger = Calls(), Ledger(replicas)
+    calls, ledger = Calls(every), Ledger(replicas)
     maker = threading.Thread(target=calls.make_trouble, args=[trouble])
     maker.start()
 

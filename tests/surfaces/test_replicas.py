@@ -8,13 +8,13 @@ import itertools
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from postil.wire.transports.http.sessions import LOOK_EVERY
 from tests.storage.postgres_server import PostgresServer, postgres_server
 from tests.storage.redis_server import RedisServer, redis_server
 from tests.surfaces.programs import run
@@ -24,9 +24,13 @@ from tests.surfaces.replicas import CALLERS, Replicas, call_meanwhile
 from tests.wire.http_client import BOTH, META, STATELESS, Connection, request
 
 # Short by default, with a kill every hundred calls. The whole promise, by the clock: `make replicas`.
-CALLS = int(os.environ.get("POSTIL_REPLICA_CALLS", "1000"))
+CALLS = int(os.environ.get("POSTIL_REPLICA_CALLS", "500"))
 STALL_SECONDS = float(os.environ.get("POSTIL_REPLICA_STALL_SECONDS", "1.5"))
-PER_MINUTE = 600
+PER_MINUTE = 60
+PATIENCE = 60
+"""Seconds for what happens within one on a machine that is not busy."""
+TURNS = (1, 5, 20, 60)
+"""Seconds that a stream gets to hear of a write, before another is made."""
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +90,7 @@ def test_no_answer_lies_while_replicas_die_and_postgresql_hangs_and_restarts(
         postgres.start()
 
     try:
-        ledger, _ = call_meanwhile(replicas, CALLS // 2, trouble)
+        ledger, _ = call_meanwhile(replicas, CALLS // 2, trouble, every=40)
         assert ledger.acknowledged
         verified = run("postil", "audit", "verify", cwd=folder, **replicas.environ)
         assert "The chains are whole" in verified.stdout, verified.stdout + verified.stderr
@@ -106,14 +110,17 @@ def test_a_killed_replica_behind_a_real_proxy_costs_a_client_that_repeats_nothin
     limits = config(tmp_path, "[limits]\nper_minute = 0\n")
     replicas = Replicas(folder, redis, proxy, POSTIL_CONFIG=limits, POSTIL_STATE=postgres.address)
     try:
-        ledger, _ = call_meanwhile(replicas, 220, replicas.kill_one)
+        ledger, _ = call_meanwhile(replicas, 120, replicas.kill_one, every=50)
         assert ledger.acknowledged
     finally:
         replicas.close()
 
 
-def test_the_601st_call_in_a_window_is_refused_wherever_it_lands(folder: Path, redis: RedisServer) -> None:
-    replicas = Replicas(folder, redis)
+def test_the_call_beyond_a_window_is_refused_wherever_it_lands(
+    folder: Path, redis: RedisServer, tmp_path: Path
+) -> None:
+    limits = config(tmp_path, f"[limits]\nper_minute = {PER_MINUTE}\n")
+    replicas = Replicas(folder, redis, POSTIL_CONFIG=limits)
     try:
         begun = time.monotonic()
         statuses = [replicas.call("workspace_info", {})[0] for _ in range(PER_MINUTE // 2)]
@@ -129,9 +136,10 @@ def test_the_601st_call_in_a_window_is_refused_wherever_it_lands(folder: Path, r
 
 def test_a_stream_on_one_replica_hears_a_write_on_another(folder: Path, redis: RedisServer, tmp_path: Path) -> None:
     replicas = Replicas(folder, redis)
-    send(replicas, folder, "first")
+    for number in range(len(TURNS)):
+        send(replicas, folder, f"remark {number}")
     try:
-        connection = Connection(replicas.ports[0])
+        connection = Connection(replicas.ports[0], 2 * PATIENCE)
         params = {"notifications": {"resourceSubscriptions": ["lazygit://messages"]}, "_meta": META}
         body = json.dumps(request("subscriptions/listen", params)).encode()
         headers = {"MCP-Protocol-Version": STATELESS, "Mcp-Method": "subscriptions/listen", "Accept": BOTH}
@@ -140,13 +148,17 @@ def test_a_stream_on_one_replica_hears_a_write_on_another(folder: Path, redis: R
         assert connection.head()[0] == 200
         heard = connection.events()
         assert next(heard)["method"].endswith("acknowledged")
-        time.sleep(0.5)  # the watch itself begins after the acknowledgement; nothing tells when
-        begun = time.monotonic()
-        assert at_replica(replicas, 1, request("inbox_resolve", {"id": 1})) == 200
-        told = next(heard)
-        assert told.get("method") == "notifications/resources/updated", told
-        assert time.monotonic() - begun < 1
-        connection.close()
+        with ThreadPoolExecutor(1) as reader:
+            told = reader.submit(next, heard)
+            try:
+                # The watch itself begins after the acknowledgement, and nothing tells when: so write until it hears.
+                for number, seconds in enumerate(TURNS, 1):
+                    assert at_replica(replicas, 1, request("inbox_resolve", {"id": number})) == 200
+                    if wait([told], seconds).done:
+                        break
+            finally:
+                connection.close()
+            assert told.result()["method"] == "notifications/resources/updated"
     finally:
         replicas.close()
 
@@ -247,9 +259,8 @@ def test_a_session_of_the_python_sdk_is_served_by_every_replica(folder: Path, re
 
     try:
         session = asyncio.run(visit())
-        time.sleep(2 * LOOK_EVERY)  # the others look that often
-        statuses = {in_session(replicas, port, session) for port in replicas.ports}
-        assert statuses == {404}, "the client ended it, so no replica knows it any more"
+        # The client ended it, so soon no replica knows it any more: the others look every half second.
+        wait_until(lambda: {in_session(replicas, port, session) for port in replicas.ports} == {404})
     finally:
         replicas.close()
 
@@ -267,6 +278,13 @@ def test_a_session_is_known_only_to_its_own_principal_on_every_replica(folder: P
         assert [in_session(replicas, port, "x" * 32) for port in replicas.ports] == [404] * 3
     finally:
         replicas.close()
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Wait for what other processes do, bounded."""
+    end = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < end, "it never came"
 
 
 def send(replicas: Replicas, folder: Path, comment: str) -> None:
