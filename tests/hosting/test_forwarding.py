@@ -105,22 +105,22 @@ def test_a_request_that_was_recorded_between_two_hosts_is_served_once(between: t
     assert list_texts(hosts) == ["write 3"]
 
 
-@pytest.mark.timeout(120)
-@pytest.mark.parametrize(
-    "lie",
-    [
-        b"HTTP/1.1 307 Elsewhere\r\nLocation: http://127.0.0.1:1/steal\r\nContent-Length: 0\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}",
-        b"HTTP/1.1 200 OK\r\nContent-Type: a\nSet-Cookie: b=c\r\nContent-Length: 2\r\n\r\n{}",
-        b"HTTP/1.1 200 OK\r\nX: " + b"x" * 2_000_000,
-        b"nonsense",
-    ],
+LIES = (
+    b"HTTP/1.1 307 Elsewhere\r\nLocation: http://127.0.0.1:1/steal\r\nContent-Length: 0\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}",
+    b"HTTP/1.1 200 OK\r\nContent-Type: a\nSet-Cookie: b=c\r\nContent-Length: 2\r\n\r\n{}",
+    b"HTTP/1.1 200 OK\r\nX: " + b"x" * 2_000_000,
+    b"nonsense",
 )
-def test_who_lies_at_the_address_of_a_host_leads_nobody_elsewhere(between: tuple[Hosts, Relay], lie: bytes) -> None:
+
+
+@pytest.mark.timeout(120)
+def test_who_lies_at_the_address_of_a_host_leads_nobody_elsewhere(between: tuple[Hosts, Relay]) -> None:
     hosts, relay = between
-    relay.lie = lie
-    status, answer = hosts.ask(1, "add_comment", WRITE)
-    assert (status, "is not known" in answer["error"]["message"]) == (504, True)
+    for lie in LIES:
+        relay.lie = lie
+        status, answer = hosts.ask(1, "add_comment", WRITE)
+        assert (status, "is not known" in answer["error"]["message"]) == (504, True), lie[:60]
 
 
 @pytest.mark.timeout(120)

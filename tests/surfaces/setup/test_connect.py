@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -16,7 +17,9 @@ POSTIL = str(BIN / "postil")
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-def test_the_printed_entry_is_what_writing_writes(name: str, repository: Path, tmp_path: Path) -> None:
+def test_the_printed_entry_is_what_writing_writes_answers_and_can_be_removed(
+    name: str, repository: Path, tmp_path: Path
+) -> None:
     printed = run("postil", "setup", name, "--print", cwd=repository, **home(tmp_path))
     assert (POSTIL in printed.stdout) is not CLIENTS[name].is_committed, "a team commits no path of one person"
     assert os.path.isabs(POSTIL)
@@ -26,13 +29,12 @@ def test_the_printed_entry_is_what_writing_writes(name: str, repository: Path, t
     written = file_of(name, repository, tmp_path).read_text()
     read = tomllib.loads if CLIENTS[name].is_toml else yaml.safe_load  # JSON is YAML
     assert read(written) == read(printed.stdout)
-
-
-@pytest.mark.parametrize("name", CLIENTS)
-def test_the_entry_answers_the_handshake(name: str, repository: Path, tmp_path: Path) -> None:
-    run("postil", "setup", name, "--write", cwd=repository, **home(tmp_path))
-    done = run("postil", "setup", name, "--check", "--json", cwd=repository, **home(tmp_path))
-    assert json.loads(done.stdout)["server"] == "postil", done.stderr
+    checked = run("postil", "setup", name, "--check", "--json", cwd=repository, **home(tmp_path))
+    assert json.loads(checked.stdout)["server"] == "postil", checked.stderr
+    run("postil", "setup", name, "--remove", cwd=repository, **home(tmp_path))
+    assert not file_of(name, repository, tmp_path).exists(), "what was made for it goes with it"
+    status = subprocess.run(["git", "status", "--short"], cwd=repository, capture_output=True, check=True)
+    assert status.stdout == b""
 
 
 @pytest.mark.parametrize("name", ["gemini", "qwen"])

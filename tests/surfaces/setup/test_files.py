@@ -1,6 +1,5 @@
 """A client's file: written with care, and left as it was."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -36,15 +35,6 @@ def test_removing_leaves_the_file_byte_for_byte(name: str, repository: Path, tmp
     assert b"// keep" in path.read_bytes() or b"# keep" in path.read_bytes()
     assert run("postil", "setup", name, "--remove", cwd=repository, **home(tmp_path)).returncode == 0
     assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("name", CLIENTS)
-def test_removing_what_was_made_leaves_nothing(name: str, repository: Path, tmp_path: Path) -> None:
-    run("postil", "setup", name, "--write", cwd=repository, **home(tmp_path))
-    run("postil", "setup", name, "--remove", cwd=repository, **home(tmp_path))
-    assert not file_of(name, repository, tmp_path).exists()
-    status = subprocess.run(["git", "status", "--short"], cwd=repository, capture_output=True, check=True)
-    assert status.stdout == b""
 
 
 @pytest.mark.parametrize("name", ["claude", "codex"])
