@@ -8,12 +8,12 @@ times for all files together, and never goes further back than a number of commi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
 from postil.comments.anchoring.former_names import MOST_PAIRS
-from postil.comments.git.recent_versions import RecentVersions, Step
+from postil.comments.git.recent_versions import RecentVersions, Step, read_changes
 from postil.comments.source_tree import SourceTree
 
 MOST_NAMES = 20
@@ -100,8 +100,8 @@ class _Asking:
         said = self._compare(commits, "--no-renames", "--diff-filter=D", "--", *names) if names else ""
         numbers = {commit: number for number, commit in enumerate(commits)}
         found: dict[str, int] = {}
-        for commit, name, *_ in _read_changes(said):
-            found.setdefault(name, numbers[commit])
+        for each in read_changes(said):
+            found.setdefault(each.name, numbers[each.commit])
         return found
 
     def find_renames(self, commits: Sequence[str], numbers: Collection[int]) -> dict[tuple[int, str], str]:
@@ -109,24 +109,11 @@ class _Asking:
         named = {commits[number]: number for number in numbers}
         said = self._compare(named, "-C", f"-l{MOST_PAIRS}", "--diff-filter=RC") if named else ""
         became: dict[tuple[int, str], list[tuple[int, str]]] = {}
-        for commit, old, new, alike in _read_changes(said):
-            became.setdefault((named[commit], old), []).append((alike, new))
+        for each in read_changes(said):
+            became.setdefault((named[each.commit], each.name), []).append((each.alike, each.became))
         ranked = {old: sorted(some, reverse=True) for old, some in became.items()}
         return {old: some[0][1] for old, some in ranked.items() if len(some) == 1 or some[1][0] < ALIKE * some[0][0]}
 
     def _compare(self, commits: Iterable[str], *how: str) -> str:
         given = "".join(f"{each}\n" for each in commits)
         return self.recent.ask("diff-tree", "--stdin", "-r", "-z", "--raw", *how, given=given)
-
-
-def _read_changes(said: str) -> Iterator[tuple[str, str, str, int]]:
-    """Yields commits with what changed in them: the old name, the new one or nothing, and how much they are alike."""
-    commit = ""
-    fields = iter(said.split("\0"))
-    for field in fields:
-        if not field.startswith(":"):
-            commit = field
-            continue
-        kind, old = field.split(" ")[4], next(fields, "")
-        is_named_anew = kind[:1] in ("R", "C")
-        yield commit, old, next(fields, "") if is_named_anew else "", int(kind[1:]) if is_named_anew else 0

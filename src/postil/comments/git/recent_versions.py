@@ -32,6 +32,19 @@ class Step(NamedTuple):
     new: str
 
 
+class Change(NamedTuple):
+    """A file that a commit changed, with its old and new version."""
+
+    commit: str
+    name: str
+    old: str
+    new: str
+    became: str
+    """The name that it was given, or that its copy has; nothing where it has none."""
+    alike: int
+    """How much of 100 the renamed file or the copy is like it."""
+
+
 class RecentVersions:
     """The last commits of a repository, and the steps of files in them."""
 
@@ -95,11 +108,11 @@ class RecentVersions:
         pairs = "".join(f"{' '.join(pair)}\n" for some in rows for pair in some)
         said = self.ask("diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--", *names, given=pairs)
         numbers = {commit: number for number, commit in enumerate(self.commits)}
-        for commit, changes in groupby(_read_changes(said), lambda each: each[0]):
+        for commit, changes in groupby(read_changes(said), lambda each: each.commit):
             number = numbers[commit]
             by_name: dict[str, list[Step]] = {}
-            for _, name, old, new in changes:
-                by_name.setdefault(name, []).append(Step(number, old, new))
+            for each in changes:
+                by_name.setdefault(each.name, []).append(Step(number, each.old, each.new))
             for name, steps in by_name.items():
                 if len(steps) >= len(self._parents[number]) - 1:  # else one of those that were joined had it so
                     yield from ((name, step) for step in steps)
@@ -118,13 +131,16 @@ class RecentVersions:
         return done.out.decode("utf-8", "surrogateescape") if done.status == 0 else ""
 
 
-def _read_changes(said: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yields commits with the files that changed in them, and the old and new versions of these."""
+def read_changes(said: str) -> Iterator[Change]:
+    """Yields what `diff-tree --stdin -z --raw` says of commits."""
     commit = ""
     fields = iter(said.split("\0"))
     for field in fields:
         if not field.startswith(":"):
             commit = field
             continue
-        old, new = (blob if blob.strip("0") else "" for blob in field.split(" ")[2:4])
-        yield commit, next(fields, ""), old, new
+        _, _, old, new, kind = field.split(" ")
+        name = next(fields, "")
+        became = next(fields, "") if kind[:1] in ("R", "C") else ""
+        old, new = (blob if blob.strip("0") else "" for blob in (old, new))
+        yield Change(commit, name, old, new, became, int(kind[1:] or 0) if became else 0)
