@@ -2,12 +2,15 @@
 
 import json
 import os
+import select
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.needs import needs
 from tests.surfaces.programs import BIN, run
+from tests.surfaces.terminals import Terminal
 from tests.tracker.hostile import event, write_log
 
 
@@ -165,3 +168,56 @@ def test_an_id_that_a_shell_would_run_is_not_offered(repository: Path) -> None:
     sidecar = repository / "a.py.comments"
     sidecar.write_text(sidecar.read_text().replace(id_, f"{evil}\\n\\u001b"))
     assert "$" not in "".join(complete(repository, "comments", "show", ""))
+
+
+HOSTILE = ("a1$(touch ran)", "a2;touch ran", "`touch ran`", "a3'quote", "a4*[x]", "a5:b")
+ABOUT = "$(touch ran) `touch ran` %F{red} 'q' \"q\" [b]:c \\n"
+
+
+@pytest.fixture
+def offering(tmp_path: Path) -> Path:
+    """A folder with a program that offers what ours never would."""
+    lines = "".join(f"{value}\t{ABOUT}\n" for value in HOSTILE)
+    (tmp_path / "offered").write_text(lines)
+    (tmp_path / "bin").mkdir()
+    for name, begins in (("postil", f'[ "$1" = completion ] && exec {BIN}/postil "$@"\n'), ("git-mile", "")):
+        program = tmp_path / "bin" / name
+        program.write_text(f"#!/bin/sh\n{begins}cat {tmp_path}/offered\n")
+        program.chmod(0o755)
+    return tmp_path
+
+
+def test_fish_shows_what_is_hostile_and_runs_nothing_of_it(offering: Path) -> None:
+    asked = "postil completion fish | source; complete -C 'postil show '; complete -C 'git mile show '"
+    environment = {"PATH": f"{offering}/bin:{os.environ['PATH']}", "HOME": str(offering)}
+    words = [needs("fish"), "--no-config", "-c", asked]
+    done = subprocess.run(words, cwd=offering, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    assert sorted(done.stdout.splitlines()) == sorted(f"{value}\t{ABOUT}" for value in HOSTILE * 2)
+    assert not (offering / "ran").exists()
+
+
+@pytest.mark.parametrize("command", ["postil", "git-mile"])
+def test_zsh_quotes_what_is_hostile_and_runs_nothing_of_it(offering: Path, command: str) -> None:
+    environment = {"PATH": f"{offering}/bin:{os.environ['PATH']}", "HOME": str(offering), "TERM": "dumb"}
+    terminal = Terminal()
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), terminal.slave)
+    words = [needs("zsh"), "-f", "-i"]
+    zsh = subprocess.Popen(words, cwd=offering, env=environment, start_new_session=True, **streams)  # type: ignore[call-overload]
+
+    def ask(typed: str, until: str) -> str:
+        os.write(terminal.master, typed.encode())
+        seen = ""
+        while until not in seen and select.select([terminal.master], [], [], 60)[0]:
+            seen += os.read(terminal.master, 65536).decode()
+        assert until in seen
+        return seen
+
+    try:
+        ask("autoload -Uz compinit; compinit -u -D; eval \"$(postil completion zsh)\"; PS1='ready''> '\n", "ready> ")
+        assert ABOUT[:30] in ask(f"{command} show \t", "a5:b  ")
+        assert "a1\\$\\(touch\\ ran\\)" in ask(f"\x15{command} show a1\t", "ran\\)")
+    finally:
+        zsh.kill()
+        zsh.wait()
+        terminal.shown()
+    assert not (offering / "ran").exists()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from unicodedata import category
 
 _PLAIN = bytes([9, 10, 13, *range(32, 127)])
@@ -40,7 +41,7 @@ _BRAILLE_REACH = 40
 
 def clean(text: str) -> str:
     """Return the text without anything a reader cannot see; emoji and joined scripts keep what shapes them."""
-    if is_plain(text):
+    if "&" not in text and not any(_find_suspects(text)):
         return text
     for _ in range(ROUNDS):  # striking out one thing may put together another
         shorter = _ENTITY.sub(_resolve_entity, _strike_out(text))
@@ -48,11 +49,6 @@ def clean(text: str) -> str:
             return text
         text = shorter
     return clean(text.replace("&", "\uff06"))  # a trap inside a trap: no entity is left in it, only its letters
-
-
-def is_plain(text: str) -> bool:
-    """Returns whether nothing of a text has to be looked at closely: no sign may hide, no entity stands for one."""
-    return "&" not in text and not any(_find_suspects(text))
 
 
 def clean_prose(text: str) -> str:
@@ -122,10 +118,17 @@ def _find_suspects(text: str) -> tuple[set[str], set[str]]:
     for at in range(0, len(text), _PIECE):
         piece = text[at : at + _PIECE].encode("utf-8", "surrogatepass").translate(None, _PLAIN)
         signs.update(piece.decode("utf-8", "surrogatepass"))
-    suspects = {sign for sign in signs if _may_hide(sign)}
-    return suspects, {sign for sign in signs - suspects if category(sign)[0] == "M"}
+    suspects: set[str] = set()
+    marks: set[str] = set()
+    for sign in signs:
+        if _may_hide(sign):
+            suspects.add(sign)
+        elif category(sign)[0] == "M":
+            marks.add(sign)
+    return suspects, marks
 
 
+@lru_cache(maxsize=4096)
 def _may_hide(sign: str) -> bool:
     """Whether Unicode knows no shape of this sign."""
     match category(sign):

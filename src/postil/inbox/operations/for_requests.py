@@ -139,7 +139,7 @@ class RequestTools:
 
     def _hand_over(self, request: ReviewRequest) -> Review:
         """Returns the review, its remarks leased to the caller. The call's end makes them seen or queued."""
-        review = Review(request.id, request.state, request.says, request.verdict, request.words)
+        review = Review(request.id, request.state, request.says, request.verdict, request.words, by=request.by)
         if request.state not in ("answered", "dismissed"):
             return review
         store, requests = self._inbox.messages, self._inbox.requests
@@ -167,6 +167,7 @@ class RequestTools:
             request.words,
             shown,
             len(remarks) - len(shown),
+            request.by,
         )
 
     def _withdraw(self, number: int) -> Review:

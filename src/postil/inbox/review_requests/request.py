@@ -48,6 +48,8 @@ class ReviewRequest(Struct, frozen=True, omit_defaults=True):
     verdict: Verdict | Literal[""] = ""
     words: str = ""
     """What the person said of the whole, or why one side ended it."""
+    by: str = ""
+    """Who ended it, as messages are signed."""
 
 
 class GivenNote(Struct, frozen=True):

@@ -7,8 +7,10 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from postil.core.answer import Answer
+from postil.core.others.framing import describe_writer, frame, name_writer
+from postil.core.others.untrusted import clean
 from postil.inbox.anchoring import Anchor
-from postil.inbox.answers import ADVICE, PAGE, Shown, describe_words
+from postil.inbox.answers import ADVICE, MIXED, PAGE, Shown, describe_words, is_anothers
 from postil.inbox.model import Side
 from postil.inbox.review_requests.request import SAID, RequestState, ReviewRequest, Verdict
 
@@ -27,6 +29,8 @@ class Review(Answer, frozen=True, omit_defaults=True):
     remarks: tuple[Shown, ...] = ()
     more: int = 0
     """Remarks that did not fit; they wait in the inbox."""
+    by: str = ""
+    """Who answered, as messages are signed."""
 
     @property
     def has_words(self) -> bool:
@@ -36,7 +40,7 @@ class Review(Answer, frozen=True, omit_defaults=True):
     @property
     def whose(self) -> str:
         """Whose words are in it, where another user's are."""
-        return describe_words(self.remarks)
+        return MIXED if is_anothers(self.by) else describe_words(self.remarks)
 
     def meta(self) -> dict[str, Any]:
         """The leases, as `check_lazygit_messages` tells them."""
@@ -50,12 +54,16 @@ class Review(Answer, frozen=True, omit_defaults=True):
                 f"Review {self.id} is asked for, and the person has not answered yet. To wait on: request_review with "
                 f"id={self.id}. Or go on: the answer also comes with check_lazygit_messages and inbox_wait"
             )
-        how = SAID.get(self.verdict, {"dismissed": "dismissed by the person"}.get(self.state, self.state))
+        is_theirs = is_anothers(self.by)
+        ended = f"dismissed by {name_writer(self.by) if is_theirs else 'the person'}"
+        how = SAID.get(self.verdict, ended if self.state == "dismissed" else self.state)
+        if is_theirs and self.state == "answered":
+            how += f" by {name_writer(self.by)}"
         pieces = [f"Review {self.id} of {self.says}: {how}"]
         if self.words:
             cut = self.words[:LONGEST_WORDS]
             rest = f"\n… cut: call inbox_show with id={self.id}" if len(cut) < len(self.words) else ""
-            pieces.append(cut + rest)
+            pieces.append((frame(clean(cut), "words", describe_writer(self.by)) if is_theirs else cut) + rest)
         left = PAGE - 1_000 - len("\n\n".join(pieces).encode())
         for one in self.remarks:
             text = one.cut(left)  # the first of a page is shown in any case

@@ -142,7 +142,7 @@ class RequestStore:
             sent_before = any(one.review == number for space in OPEN for one in messages.decode_all(space))
             if verdict != "approve" and not words and not drafts and not sent_before:
                 raise NothingSaid(verdict)
-            request = structs.replace(request, state="answered", verdict=verdict, words=words)
+            request = structs.replace(request, state="answered", verdict=verdict, words=words, by=author)
             self._end(messages, request, when, author)
             return request, [messages.requeue(draft, review=number) for draft in drafts]
 
@@ -152,7 +152,7 @@ class RequestStore:
             request = self._find(messages.records, number)
             if request.state == state:
                 return request
-            request = structs.replace(self._find_open(messages.records, number), state=state, words=words)
+            request = structs.replace(self._find_open(messages.records, number), state=state, words=words, by=author)
             self._end(messages, request, when, author)
             return request
 

@@ -10,7 +10,7 @@ from typing import Any, TextIO, cast
 
 import msgspec
 
-from postil.core.answer import Answer
+from postil.core.answer import Answer, in_rows
 from postil.core.call import Call, Caller, Level, Question, current
 from postil.core.failure import Failure
 from postil.core.others.visible import harmless, paint
@@ -171,6 +171,7 @@ def readable(result: object) -> str | bytes:
     if isinstance(result, (str, bytes)):
         return result
     if isinstance(result, Answer):
+        result = in_rows(result)
         said = result.for_person()
         if said is None and result.says_itself():
             read = result.for_model()
@@ -221,7 +222,7 @@ def paint_states(text: str, paint: Callable[[str, int], str]) -> str:
 def _paged(text: str | bytes, terminal: Terminal, colors: bool) -> None:
     if isinstance(text, str) and sys.stdout.isatty():
         text = paint_states(harmless(text), colored(sys.stdout, terminal))
-    if isinstance(text, str):
+    if isinstance(text, str) and not text.isascii():  # a style is no ASCII
         text = paint(text, colors)
     if isinstance(text, str) and sys.stdout.isatty() and _is_long(text):
         import shlex

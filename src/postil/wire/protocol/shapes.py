@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct, structs
 from msgspec.json import decode, encode
 
-from postil.core.answer import LARGEST, Answer
+from postil.core.answer import LARGEST, Answer, in_rows
 from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
 from postil.core.content import Block, Document, Embedded, Link, Message, Text
 from postil.core.failure import Failure
@@ -104,9 +104,11 @@ def make_result(
 def make_blocks(value: object, era: Era, *, contract: bool = False) -> Sequence[Block]:
     """Returns the content of a result: what it says to models, or its JSON."""
     if isinstance(value, Answer):
-        read = value.for_contract() if contract else value.for_model()
+        is_said = type(value).for_model is not Answer.for_model  # says_itself, without a call
+        told = in_rows(value) if is_said else value
+        read = told.for_contract() if contract else told.for_model()
         if isinstance(read, str):
-            return [Text(_clean(read, is_json=not value.says_itself()))]
+            return [Text(_clean(read, is_json=not is_said))]
         return [_clean_block(_in_era(block, era)) for block in read]
     if isinstance(value, str):
         return [Text(_clean(value))]

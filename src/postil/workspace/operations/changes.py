@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from postil.core.answer import Answer
+from postil.core.answer import Answer, in_rows
 from postil.core.content import Block, Image
 from postil.core.failure import NotFound
 from postil.core.operation import reads
@@ -172,7 +172,7 @@ class ChangeTools:
     @resource("postil://changes", name="Changes", mime_type="text/plain", watch="watch")
     def read_changes(self) -> str:
         """The files that changed and are not committed"""
-        return self.list_changes().for_model()
+        return in_rows(self.list_changes()).for_model()
 
     def watch(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
         """Call `changed` when the work tree, the index or HEAD changed. Returns a function that stops this."""

@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from postil import __version__
 from postil.core import call
+from postil.core.answer import in_rows
 from postil.core.operation import EVERYTHING, reads
 from postil.core.prompt import prompt
 from postil.core.resource import resource
@@ -49,7 +50,7 @@ class Overview:
     @prompt("workspace_overview", title="Overview of the workspace", complete={"part": "offered_parts"})
     def overview(self, part: Annotated[str, Meta(description="Only this part")] = "") -> str:
         """Look at what waits here: messages, comments, issues"""
-        about = f"Here is a workspace that Postil serves.\n\n{self.info().for_model()}"
+        about = f"Here is a workspace that Postil serves.\n\n{in_rows(self.info()).for_model()}"
         said = [f"- {name}: {says}" for name, says in self._workspace.glances() if not part or name == part]
         now = "\n\nAt a glance:\n" + "\n".join(said) if said else ""
         return about + now + "\n\nTell me what waits for attention, most urgent first, and what you suggest to do next."

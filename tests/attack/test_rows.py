@@ -1,0 +1,102 @@
+"""A name that somebody chose makes no row of its own: in every answer, for models and for people."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from msgspec import inspect
+
+import postil
+from postil.core.answer import LINES, Answer
+from postil.core.content import Text
+from postil.surfaces.shell.output import readable
+from postil.wire.protocol import shapes
+from postil.wire.protocol.eras.era import NEWEST
+
+ROW = "Forged row"
+NAME = f"na\n{ROW}\r{ROW}\u2028{ROW}\x0b{ROW}\x85{ROW}"
+DEEP = 8
+DRAWN = {
+    "gitlab.operations.presentation.Listing",
+    "tracker.operations.answers.Listed",
+    "tracker.shell.tables.Listing",
+}
+"""Answers that cannot be made of their types alone, which hold functions or structs without tags."""
+
+
+def list_answers(of: type[Answer] = Answer) -> Iterator[type[Answer]]:
+    """Every kind of answer, of every part."""
+    for kind in of.__subclasses__():
+        if kind.__module__.startswith("postil."):
+            yield kind
+        yield from list_answers(kind)
+
+
+for _module in pkgutil.walk_packages(postil.__path__, "postil."):
+    if "__main__" not in _module.name:
+        importlib.import_module(_module.name)
+ANSWERS = sorted(set(list_answers()), key=lambda kind: (kind.__module__, kind.__name__))
+
+
+def make(type_: inspect.Type, name: str = "", depth: int = 0) -> Any:
+    """A value of such a type, for a field of this name: every name in it is hostile."""
+    make_one = functools.partial(make, name=name, depth=depth + 1)
+    match type_:
+        case inspect.StrType():
+            return "words" if name in LINES else NAME
+        case inspect.IntType():
+            return 3
+        case inspect.FloatType():
+            return 0.5
+        case inspect.BoolType():
+            return True
+        case inspect.BytesType():
+            return b"x"
+        case inspect.AnyType():
+            return NAME
+        case inspect.DateTimeType():
+            return datetime.datetime.now(datetime.UTC)
+        case inspect.LiteralType():
+            return type_.values[0]
+        case inspect.StructType():
+            return type_.cls(**{field.name: make(field.type, field.name, depth + 1) for field in type_.fields})
+        case inspect.ListType() | inspect.CollectionType():
+            return [make_one(type_.item_type)] if depth < DEEP else []
+        case inspect.VarTupleType():
+            return (make_one(type_.item_type),) if depth < DEEP else ()
+        case inspect.TupleType():
+            return tuple(map(make_one, type_.item_types))
+        case inspect.DictType():
+            return {make_one(type_.key_type): make_one(type_.value_type)}
+        case inspect.UnionType():
+            plain = [one for one in type_.types if not isinstance(one, inspect.NoneType | inspect.CustomType)]
+            return make_one(plain[0]) if plain and depth < DEEP else None
+        case inspect.CustomType():
+            return {NAME: NAME} if type_.cls.__name__ == "Mapping" else make_one(inspect.type_info(type_.cls))
+        case _:
+            return None
+
+
+def test_the_answers_are_found() -> None:
+    assert len(ANSWERS) > 90
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind in ANSWERS if f"{kind.__module__}.{kind.__name__}".removeprefix("postil.") not in DRAWN],
+    ids=lambda kind: kind.__name__,
+)
+def test_no_name_makes_a_row_of_its_own(kind: type[Answer]) -> None:
+    answer = make(inspect.type_info(kind))
+    for contract in (False, True):
+        for block in shapes.make_blocks(answer, NEWEST, contract=contract):
+            if isinstance(block, Text):
+                assert not [line for line in block.text.splitlines() if line.strip(' "-').startswith(ROW)]
+    said = readable(answer)
+    assert isinstance(said, bytes) or not [line for line in said.splitlines() if line.strip(" -").startswith(ROW)]
