@@ -216,7 +216,7 @@ def replace_by_link(name: str) -> Callable[[Path, Path], None]:
 
 @pytest.mark.parametrize(
     "name", ["objects", "refs", "refs/heads", "objects/pack", "HEAD", "index", "config", "packed-refs", "shallow",
-             "logs", "postil", "refs/postil", "refs/heads/postil/log", "logs/HEAD", "logs/refs/postil/remote/origin/a",
+             "logs", "refs/postil", "refs/heads/postil/log", "logs/HEAD", "logs/refs/postil/remote/origin/a",
              "refs/worktree/deep/er", "objects/info/commit-graphs"],
 )  # fmt: skip
 def test_a_link_out_of_the_git_folder_is_refused_until_it_is_trusted(
@@ -229,6 +229,18 @@ def test_a_link_out_of_the_git_folder_is_refused_until_it_is_trusted(
     subprocess.run(line, shell=True, check=True)
     if name != "HEAD":  # which git itself does not follow
         assert run_git(str(repository), "rev-parse", "HEAD")
+
+
+def test_a_link_in_the_place_of_our_folder_is_refused_whatever_is_trusted_and_nothing_else_is_said(
+    repository: Path, tmp_path: Path, own: Path
+) -> None:
+    replace_by_link("postil")(repository / ".git", tmp_path / "outside")
+    git(repository, "config", "--global", "--add", "postil.trusted", "*")
+    for use in (find_repository(str(repository)).postil_folder, lambda: run_git(str(repository), "status")):
+        with pytest.raises(OddRepository, match=r"\.git/postil is a link") as refused:
+            use()
+        assert "remove it" in refused.value.advice
+        assert "allow it" not in refused.value.advice
 
 
 def test_a_log_of_a_ref_that_is_a_link_is_not_written_through(repository: Path, tmp_path: Path, own: Path) -> None:
@@ -277,8 +289,10 @@ def test_a_fifo_is_never_waited_for(repository: Path, name: str) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     place.unlink(missing_ok=True)
     os.mkfifo(place)
-    with pytest.raises(OddRepository):
+    with pytest.raises(OddRepository) as refused:
         run_git(str(repository), "status", timeout=20)
+    assert "remove it" in refused.value.advice
+    assert "allow it" not in refused.value.advice  # it would be refused all the same
 
 
 def test_a_fifo_in_the_place_of_the_git_folder_is_no_repository(tmp_path: Path) -> None:

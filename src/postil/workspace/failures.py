@@ -53,8 +53,9 @@ class UnknownExtension(StorageFailed):
 class OddRepository(NotAllowed):
     """A git folder with a link or a special file where git would follow it out of the repository."""
 
-    def __init__(self, path: str, why: str) -> None:
-        advice = f"Look at it, then make it an ordinary file or folder, or allow it: {trust_command(path)}"
+    def __init__(self, path: str, why: str, *, allowed: bool = False) -> None:
+        advice = "Look at it, then remove it, or make it an ordinary file or folder"
+        advice += f", or allow it: {trust_command(path)}" if allowed else ""
         super().__init__(f"{printable(path)} {why}", advice=advice)
 
 

@@ -203,6 +203,8 @@ def _look(where: Repository, ask_user: AskUser) -> tuple[Seen, ...]:
         if kind != (stat.S_IFDIR if is_folder else stat.S_IFREG) and not (
             kind == stat.S_IFREG and path.endswith("/postil")
         ):
+            if path == f"{where.common_dir}/postil":
+                where.postil_folder()  # refuses a link there, whatever is trusted: we write through it
             _refuse_unless_trusted(path, found.st_mode, ask_user)
         # A folder is looked into again when an entry comes or goes; of files only the config matters.
         if matters:
@@ -216,7 +218,7 @@ def _refuse_unless_trusted(path: str, mode: int, ask_user: AskUser) -> None:
     if p.basename(path) == "HEAD" and _names_ref(os.readlink(path)):
         return
     if not _is_listed(p.realpath(path), ask_user("postil.trusted")):
-        raise OddRepository(p.realpath(path), f"is where {p.basename(path)} of {p.dirname(path)} leads")
+        raise OddRepository(p.realpath(path), f"is where {p.basename(path)} of {p.dirname(path)} leads", allowed=True)
 
 
 def _check_inside(where: Repository, ask_user: AskUser) -> None:
