@@ -20,6 +20,9 @@ RequestState: TypeAlias = Literal["open", "answered", "dismissed", "withdrawn"]
 SAID: dict[str, str] = {"approve": "approved", "comment": "commented", "request_changes": "changes requested"}
 """How a verdict reads."""
 MOST_OPEN = 20
+"""Reviews that one caller asks for at once."""
+MOST_OF_ALL = 100
+"""The same, of all; who has none yet may always ask for one."""
 MOST_NOTES = 50
 LONGEST_SUMMARY = 8_000
 LONGEST_NOTE = 4_000
@@ -109,9 +112,9 @@ class RequestEnded(Conflict):
 class TooManyRequests(Conflict):
     """The person has enough to do."""
 
-    def __init__(self) -> None:
+    def __init__(self, count: int) -> None:
         super().__init__(
-            f"{MOST_OPEN} reviews are asked for and not answered yet",
+            f"{count} reviews are asked for and not answered yet",
             advice="Wait for one of them, or take it back with request_review and withdraw",
         )
 

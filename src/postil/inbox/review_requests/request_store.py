@@ -29,6 +29,7 @@ from postil.inbox.message_records import (
 )
 from postil.inbox.model import CLOSED, Lease, Message, Place
 from postil.inbox.review_requests.request import (
+    MOST_OF_ALL,
     MOST_OPEN,
     SAID,
     NoSuchRequest,
@@ -83,8 +84,9 @@ class RequestStore:
                 (one for one in open_ones if (one.scope, one.summary, one.principal) == (scope, summary, principal)),
                 None,
             )
-            if same is None and len(open_ones) >= MOST_OPEN:
-                raise TooManyRequests
+            own = sum(one.principal == principal for one in open_ones)
+            if same is None and (own >= MOST_OPEN or (own and len(open_ones) >= MOST_OF_ALL)):
+                raise TooManyRequests(own if own >= MOST_OPEN else len(open_ones))
             request = structs.replace(same or make(changes.next("inbox")), notes=kept or (same.notes if same else ()))
             expires = time.time() + CLOSED_KEPT_SECONDS
             for caught, _ in notes:
