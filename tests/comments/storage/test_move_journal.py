@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -146,6 +147,17 @@ def test_a_journal_that_leads_elsewhere_stops_no_write(comments: Comments, sourc
     journal.mkdir()
     comments.add("a.py", 3, "and here", "NOTE")
     assert len(comments.file_comments("a.py").comments) == 3
+
+
+def test_a_journal_that_an_archive_brought_takes_nothing_out_of_the_folder_of_git(comments: Comments) -> None:
+    root = root_of(comments)
+    name = comments.add("a.py", 1, "here", "NOTE").commentId
+    copy = root / ".git/kept.comments"
+    copy.write_bytes((root / "a.py.comments").read_bytes())
+    journal = Path(comments.tree.folder) / f"comments-{comments.tree.key}.move"
+    journal.write_text(json.dumps({"comment": name, "source": ".git/kept", "target": "a.py"}))
+    comments.add("a.py", 2, "another", "NOTE")
+    assert [each["id"] for each in json.loads(copy.read_bytes())["comments"]] == [name]
 
 
 def test_of_a_sidecar_with_very_many_moves_the_last_are_told() -> None:

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from postil.comments.failures import SidecarDamaged
-from postil.comments.storage import last_written
+from postil.comments.storage import first_write, last_written
 from postil.comments.storage import store as store_module
 from postil.workspace.paths import RelativePath
-from tests.comments.workspaces import Comments, workspace
+from tests.comments.workspaces import Comments, commit, workspace
 
 CODE = "".join(f"value_{number} = {number}\n" for number in range(1, 21))
 
@@ -142,6 +142,22 @@ def test_a_checkout_in_the_same_instant_takes_nothing_that_was_acknowledged(
     comments.add("a.py", 3, "third", "NOTE")
     assert git.times == 1
     assert "third" in [each["text"] for each in read(comments)["comments"]]
+
+
+@pytest.mark.parametrize("brought", [True, False])
+def test_a_checkout_beside_the_first_comment_of_a_deleted_file_does_not_take_it(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch, brought: bool
+) -> None:
+    comments.add("a.py", 1, "first", "NOTE")
+    path = Path(comments.tree.root, "a.py.comments")
+    committed = path.read_bytes()
+    commit(Path(comments.tree.root), "with a comment")
+    path.unlink()
+    git = Checkout(comments, committed if brought else None)
+    monkeypatch.setattr(first_write, "atomic_write", git.write)
+    comments.add("a.py", 3, "second", "NOTE")
+    assert git.times == 1
+    assert "second" in [each["text"] for each in read(comments)["comments"]]
 
 
 def test_a_lock_of_a_git_that_commits_is_not_waited_for_long(

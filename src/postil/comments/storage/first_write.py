@@ -18,6 +18,7 @@ from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.merge import merge_sidecars
 from postil.comments.source_tree import tell_ignored
 from postil.comments.storage.giants import refuse_giants, refuse_merge
+from postil.comments.storage.last_written import has_stayed, look_at_index
 from postil.core.failure import Failure
 from postil.workspace.files import atomic_write
 from postil.workspace.paths import RelativePath
@@ -64,10 +65,13 @@ def take_along(store: Store, sidecar: Sidecar) -> bool:
         if store.has(path):
             raise _Came
 
+    name, index = RelativePath(path + SUFFIX), look_at_index(store.tree.git_dir)
     try:
-        atomic_write(store.tree.root, RelativePath(path + SUFFIX), merged, look_again)
+        atomic_write(store.tree.root, name, merged, look_again)
     except _Came:
         return False
+    if not has_stayed(store.tree.git_dir, index, lambda: store.read_bytes(path) == merged):
+        return False  # a git put its own there: the comment is merged into that
     store.taken_along[path] = len(there.comments)
     return True
 

@@ -251,11 +251,11 @@ def finish_interrupted(store: Store) -> None:
     """Complete a move that a dead process left in the middle; the caller holds the lock."""
     try:
         journal = msgspec.json.decode(read_file(store.tree.folder, _name(store)), type=Journal)
+        left, reached = store.tree.path(journal.source), store.tree.path(journal.target)
     except (Failure, ValueError, RecursionError):
         return
     try:
-        source = store.read(RelativePath(journal.source))
-        target = store.read(RelativePath(journal.target))
+        source, target = store.read(left), store.read(reached)
     except Failure:
         return  # the repair comes by here again; until then the other files can be written
     if target.comment(journal.comment) and source.comment(journal.comment):
