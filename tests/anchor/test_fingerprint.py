@@ -1,7 +1,11 @@
 """Finding code again from what a sidecar keeps of it, without the old file."""
 
+import pytest
+
 from postil.anchor.fingerprint import Fingerprint, fingerprint, line_hash, relocate_fingerprints
 from postil.anchor.model import Source, Span
+
+pytestmark = pytest.mark.usefixtures("unhurried")
 
 OLD = "".join(f"def f{n}(a):\n    b = a + {n}\n    return b\n\n\n" for n in range(20))
 

@@ -7,8 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.anchor.budgets import lifted_budgets
 from tests.comments.client import Client
 from tests.comments.workspaces import contract_workspace
+
+
+@pytest.fixture(scope="module", autouse=True)
+def unhurried() -> Iterator[None]:
+    """Comments follow the names of their code, however long a busy machine takes to read it."""
+    with lifted_budgets():
+        yield
 
 
 @pytest.fixture

@@ -14,6 +14,8 @@ from postil.anchor.relocate import relocate_all
 from postil.anchor.search import Search
 from postil.anchor.side_by_side.alignment import align
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 ROWS = [
     *(
         "def first(value):",

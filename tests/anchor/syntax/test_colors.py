@@ -7,6 +7,8 @@ import pytest
 from postil.anchor.syntax.colors import MOST_CHARACTERS, color_rows
 from postil.anchor.syntax.languages import LANGUAGES, is_installed
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 CODE = {
     "python": ("x = 'é' # note", "c"),
     "javascript": ("const x = 1 // note", "c"),

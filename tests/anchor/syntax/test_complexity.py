@@ -4,6 +4,8 @@ import pytest
 
 from postil.anchor.syntax.complexity import complexities
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 
 def test_complexity_counts_the_branches_of_each_function() -> None:
     text = """
