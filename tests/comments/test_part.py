@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from postil.comments.part import CommentsContext
-from postil.core.failure import InvalidArguments
+from postil.comments.storage.repair import find_faults
+from postil.core import limits
+from postil.core.failure import Failure, InvalidArguments
 from tests.comments.workspaces import Comments, root_of, workspace, write
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
@@ -37,6 +40,25 @@ def test_the_status_shows_what_is_open_and_what_is_lost(comments: Comments) -> N
     assert comments.contract.glance() == "1 open"
     write(root_of(comments), "a.py", "alpha = 'a'\n")
     assert comments.contract.glance() == "1 open, 1 without their code (comments_orphans)"
+
+
+def test_the_status_names_comment_files_that_cannot_be_read(comments: Comments) -> None:
+    comments.add("a.py", 3, "x", "NOTE")
+    write(root_of(comments), "b.py.comments", "[")
+    assert comments.contract.glance() == "1 open. 1 comment file cannot be read (comments_check)"
+
+
+def test_a_comment_file_that_is_too_large_is_named_with_its_size(comments: Comments) -> None:
+    write(root_of(comments), "b.py", "b = 1\n")
+    write(root_of(comments), "b.py.comments", "{")
+    os.truncate(root_of(comments) / "b.py.comments", limits.FILE + 1)
+    assert comments.contract.glance() == "0 open. 1 comment file cannot be read (comments_check)"
+    context, why = comments.context, f"has {limits.FILE + 1} bytes; at most {limits.FILE} are read"
+    assert [each.problem for each in context.overview.damaged()] == [why]
+    assert [each.problem for each in find_faults(context.store, fix=False)] == [why]
+    with pytest.raises(Failure, match="File access denied") as refused:
+        comments.add("b.py", 1, "x", "NOTE")
+    assert "bring back an older one with git" in refused.value.advice
 
 
 def test_the_status_tells_what_is_uncertain_from_what_is_lost(

@@ -30,6 +30,12 @@ def _because(failure: Failure, fact: str) -> str:
     return f"{failure.message}: {failure.data[fact]}\n{failure.advice}"
 
 
+def tell_problem(failure: Failure) -> str:
+    """Returns why a comment file was not read, for a list that names the file itself."""
+    why = str(failure.data.get("problem") or failure.data.get("reason") or failure.message)
+    return why.removeprefix(f"{failure.data.get('filePath')} ")
+
+
 class SourceNotFound(NotFound):
     """The source file is not there."""
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from postil.comments.anchoring.reader import CommentReader
-from postil.comments.failures import FileAccessDenied
+from postil.comments.failures import FileAccessDenied, tell_problem
 from postil.comments.git.blame import list_sidecars_at, require_revision
 from postil.comments.git.file_names import find_new_name, list_old_names
 from postil.comments.git.objects import read_objects
@@ -213,7 +213,7 @@ def _locate_some(
         except Unreadable as fault:
             damaged.append(Damage(path, str(fault)))
         except FileAccessDenied as fault:
-            damaged.append(Damage(path, fault.message))
+            damaged.append(Damage(path, tell_problem(fault)))
 
 
 def _is_large(data: bytes | None, content: bytes | None) -> bool:

@@ -24,7 +24,7 @@ from postil.anchor.syntax.languages import parse_everything_here
 from postil.comments.anchoring.line_holders import LineHolders
 from postil.comments.anchoring.locate import PresentSource, locate_comments, place_by_number
 from postil.comments.anchoring.reader import CommentReader, list_past, list_versions
-from postil.comments.failures import SidecarDamaged
+from postil.comments.failures import SidecarDamaged, tell_problem
 from postil.comments.index.fit import fit
 from postil.comments.index.notes import TooLarge, make_note
 from postil.comments.index.worker_answers import Read, read_answer, write_answer
@@ -221,7 +221,7 @@ def read_files(
                 held.append(each)
                 size += len(each.now.text)
         except Failure as fault:
-            yield Read(path, problem=str(fault.data.get("problem") or fault.message))
+            yield Read(path, problem=tell_problem(fault))
         if len(held) >= PIECE or size >= LARGEST_PIECE:
             yield from _locate_held(reader, held, large)
             held, size = [], 0
@@ -285,7 +285,7 @@ def _read_large(reader: CommentReader, path: str, known: Mapping[str, str], chan
     try:
         each = _hold(reader, RelativePath(path), known.get(path, ""), {})
     except Failure as fault:
-        return Read(path, problem=str(fault.data.get("problem") or fault.message))
+        return Read(path, problem=tell_problem(fault))
     if each is None:
         return Read(path, known[path], None)
     each = each._replace(now=reader.open(path, each.now.source))
@@ -409,7 +409,7 @@ def _read_plain(reader: CommentReader, path: str) -> Read:
         located = place_by_number(reader.store.read(RelativePath(path)), TOO_DEAR)
         return Read(path, "", [make_note(each) for each in located])
     except Failure as fault:
-        return Read(path, problem=str(fault.data.get("problem") or fault.message))
+        return Read(path, problem=tell_problem(fault))
     except TooLarge:
         return Read(path, problem=TOO_LARGE)
 

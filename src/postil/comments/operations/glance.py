@@ -32,5 +32,8 @@ def tell_glance(context: CommentsContext) -> str:
     ]
     how = "postil comments orphans" if call.current().person else "comments_orphans"
     said = ", ".join([f"{count['open']} open", *lost]) + (f" ({how})" if lost else "")
+    if damaged := len(overview.index.problems()):
+        check = "postil comments check" if call.current().person else "comments_check"
+        said += f". {damaged} comment {'file' if damaged == 1 else 'files'} cannot be read ({check})"
     said += tell_vanished(context, paths)
     return f"{said}. {left_out}" if (left_out := overview.outside()) else said

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from postil.comments.clock import new_id
-from postil.comments.failures import CommentFileFull, CommentTooLarge, SidecarDamaged, refuse_full
+from postil.comments.failures import CommentFileFull, CommentTooLarge, SidecarDamaged, refuse_full, tell_problem
 from postil.comments.git.blame import read_at
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
@@ -68,7 +68,7 @@ def find_faults(store: Store, *, fix: bool, note: Callable[[Sidecar], None] = la
             yield Fault(path, damage.problem, _restore(store, path) if fix else "")
             continue
         except Failure as fault:
-            yield Fault(path, fault.message)
+            yield Fault(path, tell_problem(fault))
             continue
         note(sidecar)
         if not sidecar.writable:

@@ -469,7 +469,9 @@ def _join(content: Content) -> bytes:
 def _unless_missing(path: RelativePath, fault: Failure) -> None:
     """Raises what the contract says of a sidecar that cannot be read; one that is missing is no failure."""
     if isinstance(fault, UnsafePath | FileUnreadable | FileTooLarge):
-        raise FileAccessDenied(path + SUFFIX, fault.message) from None
+        advice = "Take comments out of it, bring back an older one with git, or move it away"
+        large = isinstance(fault, FileTooLarge)
+        raise FileAccessDenied(path + SUFFIX, fault.message, advice if large else "") from None
     if not isinstance(fault, FileMissing):
         raise fault
 
