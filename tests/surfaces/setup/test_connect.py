@@ -88,6 +88,18 @@ def test_an_entry_of_our_name_that_is_somebody_elses_is_named_when_it_is_replace
     assert path.read_text() == theirs
 
 
+@pytest.mark.parametrize("named", ["touch", "./postil", "", 7])
+def test_an_entry_of_our_name_that_starts_something_else_is_not_called_connected(
+    named: object, repository: Path, tmp_path: Path
+) -> None:
+    (repository / ".mcp.json").write_text(json.dumps({"mcpServers": {"postil": {"command": named, "args": ["x"]}}}))
+    shown = run("postil", "setup", cwd=repository, **home(tmp_path)).stdout
+    assert shown.split()[:3] == ["claude", "another", "program"]
+    listed = json.loads(run("postil", "setup", "--json", cwd=repository, **home(tmp_path)).stdout)
+    assert [row["client"] for row in listed if row["connected"]] == []
+    assert [row["client"] for row in listed if row.get("other")] == ["claude"]
+
+
 def test_setup_lists_programs_beside_assistants_and_all_take_write(repository: Path, tmp_path: Path) -> None:
     listed = run("postil", "setup", cwd=repository, **home(tmp_path)).stdout
     assert {line.split()[0] for line in listed.splitlines()} == {*CLIENTS, "lazygit", "git"}

@@ -95,12 +95,27 @@ def open_file(client: Client, settings: Settings, root: str) -> ClientFile:
 
 
 def is_connected(client: Client, settings: Settings, root: str) -> bool:
-    """Returns whether our entry stands in the client's file; a file that cannot be read has none."""
+    """Returns whether an entry of our name stands in the client's file, and starts a Postil."""
+    found = _find_entry(client, settings, root)
+    return found is not None and _starts_postil(client, found)
+
+
+def _find_entry(client: Client, settings: Settings, root: str) -> dict[str, Any] | None:
+    """Returns the entry of our name; a file that cannot be read has none."""
     path = path_of(client, settings.folders, root)
     try:
-        return bool(path) and ClientFile(client, path, settings.folders.state).entry() is not None
+        return ClientFile(client, path, settings.folders.state).entry() if path else None
     except Failure:
+        return None
+
+
+def _starts_postil(client: Client, found: dict[str, Any]) -> bool:
+    """Returns whether an entry names a Postil; `--check` looks whether it is this one. A relative path is anybody's."""
+    try:
+        named, *_ = command_of(client, found)
+    except (KeyError, TypeError, ValueError):
         return False
+    return named == NAME or (os.path.isabs(named) and os.path.basename(named) == NAME)
 
 
 def snippet(client: Client, program: str, root: str) -> str:
@@ -136,16 +151,24 @@ def _list(composed: Composition, root: str, as_json: bool) -> int:
     settings = composed.settings
     rows: list[dict[str, Any]] = []
     for client in CLIENTS.values():
-        path, connected = path_of(client, settings.folders, root), is_connected(client, settings, root)
-        rows.append({"client": client.name, "title": client.title, "file": path or client.file, "connected": connected})
+        path, found = path_of(client, settings.folders, root), _find_entry(client, settings, root)
+        connected = found is not None and _starts_postil(client, found)
+        row = {"client": client.name, "title": client.title, "file": path or client.file, "connected": connected}
+        rows.append(row if found is None or connected else {**row, "other": True})
     for name, program in list_programs(composed):
         rows.append({"client": name, "title": program.help, "file": "", "connected": is_set_up(composed, program)})
     if as_json:
         sys.stdout.write(msgspec.json.encode(rows).decode() + "\n")
         return 0
-    shown = [(row["client"], "connected" if row["connected"] else "-", row["file"] or row["title"]) for row in rows]
+    shown = [(row["client"], _tell_state(row), row["file"] or row["title"]) for row in rows]
     sys.stdout.write(table(shown) + "\n")
     return 0
+
+
+def _tell_state(row: dict[str, Any]) -> str:
+    if row.get("other"):
+        return "another program"
+    return "connected" if row["connected"] else "-"
 
 
 def _write(client: Client, file: ClientFile, root: str) -> dict[str, Any]:
@@ -160,10 +183,10 @@ def _write(client: Client, file: ClientFile, root: str) -> dict[str, Any]:
 def name_other(client: Client, file: ClientFile) -> list[str]:
     """Returns what to say when an entry of our name is about to be replaced that starts another program."""
     found = None if client.shape == "hooks" else file.entry()
-    words = [] if found is None else command_of(client, found)
-    if found is None or (words and os.path.basename(words[0]) == NAME):
+    if found is None or _starts_postil(client, found):
         return []
-    return [f"An entry named {NAME} stood there and was replaced: {harmless(shlex.join(words))[:200]}"]
+    said = harmless(shlex.join(command_of(client, found)))
+    return [f"An entry named {NAME} stood there and was replaced: {said[:200]}"]
 
 
 def _remove(client: Client, file: ClientFile, root: str) -> dict[str, Any]:
