@@ -231,6 +231,18 @@ def test_an_id_that_a_file_gives_twice_is_taken_once_and_said_so(comments: Comme
     assert comments.maintenance.check_files().faults == ()
 
 
+def test_what_no_comment_can_be_asked_for_by_is_not_taken_as_an_id(comments: Comments, tmp_path: Path) -> None:
+    given = tmp_path / "given.json"
+    names = ["a:b", " ", "two\nlines", "x" * 201, "odd but fine"]
+    rows = [{"filePath": "a.py", "line": n, "text": f"number {n}", "id": name} for n, name in enumerate(names, 1)]
+    given.write_bytes(msgspec.json.encode({"files": [{"comments": rows}]}))
+    assert len(comments.transfer.import_files((str(given),)).added) == len(names)
+    found = [each.id for each in comments.listed().comments]
+    assert [name for name in names if name in found] == names[-1:]
+    assert [comments.show(name).comment.id for name in found] == found
+    assert comments.transfer.import_files((str(given),)).added == ()
+
+
 def test_deep_nesting_is_refused_and_long_cells_are_read(comments: Comments, tmp_path: Path) -> None:
     deep, long, odd = tmp_path / "deep.json", tmp_path / "long.csv", tmp_path / "odd.csv"
     deep.write_text('{"files":' + "[" * 100_000 + "]" * 100_000 + "}")

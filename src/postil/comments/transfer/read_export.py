@@ -29,6 +29,8 @@ from postil.comments.transfer.code_marks import MarkedCode, find_marked, mark_li
 from postil.core import limits
 from postil.core.failure import InvalidArguments
 
+LONGEST_ID = 200
+"""Characters of an id that a comment is asked for by."""
 DOCUMENTS = (".json", ".jsonl", ".ndjson", ".csv")
 
 
@@ -100,19 +102,32 @@ def is_document(name: str) -> bool:
 
 
 def read_records(name: str, data: bytes) -> list[Record]:
-    """Returns the comments of a document. Raises InvalidArguments when it is none of ours."""
+    """Returns the comments of a document. Raises InvalidArguments when it is none of ours.
+
+    What nobody could name a comment by is no id: such a comment gets one when it is added.
+    """
     try:
-        if name.lower().endswith(".csv"):
-            return list(_from_csv(data))
-        if name.lower().endswith(".json"):
-            return [each for file in msgspec.json.decode(data, type=_Files).files for each in file.comments]
-        return [_from_training(msgspec.json.decode(row, type=_Training)) for row in data.splitlines() if row.strip()]
+        found = _read(name.lower(), data)
+        return [each if not each.id or _is_name(each.id) else replace(each, id="") for each in found]
     except (msgspec.DecodeError, ValueError, RecursionError) as fault:
         raise InvalidArguments(
             f"{name} is no export of comments: {fault}",
             advice="Import what `postil comments export json`, `jsonl` or `csv` wrote, or a source with `@paired:`",
             path="files",
         ) from None
+
+
+def _is_name(given: str) -> bool:
+    """Whether a comment could be asked for by this id: other programs' ids are of any form."""
+    return len(given) <= LONGEST_ID and ":" not in given and given.isprintable() and not given.isspace()
+
+
+def _read(name: str, data: bytes) -> list[Record]:
+    if name.endswith(".csv"):
+        return list(_from_csv(data))
+    if name.endswith(".json"):
+        return [each for file in msgspec.json.decode(data, type=_Files).files for each in file.comments]
+    return [_from_training(msgspec.json.decode(row, type=_Training)) for row in data.splitlines() if row.strip()]
 
 
 def _from_training(row: _Training) -> Record:
