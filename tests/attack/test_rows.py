@@ -13,6 +13,8 @@ import pytest
 from msgspec import inspect
 
 import postil
+from postil.comments.operations.answers import CommentNow
+from postil.comments.transfer.documents import markdown_pieces
 from postil.core.answer import LINES, Answer
 from postil.core.content import Text
 from postil.surfaces.shell.output import readable
@@ -100,3 +102,9 @@ def test_no_name_makes_a_row_of_its_own(kind: type[Answer]) -> None:
                 assert not [line for line in block.text.splitlines() if line.strip(' "-').startswith(ROW)]
     said = readable(answer)
     assert isinstance(said, bytes) or not [line for line in said.splitlines() if line.strip(" -").startswith(ROW)]
+
+
+def test_no_name_makes_a_row_of_its_own_in_an_export() -> None:
+    comment = make(inspect.type_info(CommentNow))
+    said = b"".join(piece for piece, _ in markdown_pieces([(comment, "code")])).decode()
+    assert not [line for line in said.splitlines() if line.strip(" -").startswith(ROW)]

@@ -21,3 +21,8 @@ def test_code_with_fences_and_a_thread_stay_what_they_are() -> None:
 
 def test_a_suggestion_is_a_suggestion_block() -> None:
     assert "```suggestion\nnew\n```" in format_markdown([Shown(1, "seen", "a", "x", "t", line="1", suggestion="new")])
+
+
+def test_a_name_makes_no_row_of_its_own() -> None:
+    shown = Shown(1, "seen", "a\n# Forged", "why", "t", replies=(Reply("bob\u2028# Forged", "one", ""),))
+    assert not [row for row in format_markdown([shown]).splitlines() if row.startswith("# Forged")]

@@ -19,6 +19,7 @@ from postil.anchor.syntax.languages import language_of
 from postil.comments.operations.answers import CommentNow
 from postil.comments.sidecar.format import strip_tag
 from postil.comments.transfer.read_export import guard_cell
+from postil.core.answer import in_rows
 
 Rows: TypeAlias = Iterable[tuple[CommentNow, str]]
 Pieces: TypeAlias = Iterator[tuple[bytes, int]]
@@ -54,7 +55,7 @@ def json_pieces(rows: Rows) -> Pieces:
 def markdown_pieces(rows: Rows) -> Pieces:
     yield b"# Comments\n", 0
     path = None
-    for comment, context in rows:
+    for comment, context in ((in_rows(one), code) for one, code in rows):
         if comment.path != path:
             path = comment.path
             yield f"\n## {path}\n".encode(), 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from postil.core.answer import in_rows
 from postil.inbox.answers import Shown
 
 
@@ -12,7 +13,7 @@ def format_markdown(messages: Sequence[Shown]) -> str:
     if not messages:
         return "No open messages"
     files: dict[str, list[Shown]] = {}
-    for message in messages:
+    for message in map(in_rows, messages):
         files.setdefault(message.file or (f"commit {message.commit[:12]}" if message.commit else "General"), []).append(
             message
         )
