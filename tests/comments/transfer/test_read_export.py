@@ -123,6 +123,20 @@ def test_the_same_line_in_another_function_is_not_the_code_of_an_imported_commen
     assert (found.state, found.line) == ("exact", 10)
 
 
+@pytest.mark.parametrize("context", [0, 5])
+def test_edited_code_is_not_looked_for_in_the_twin_of_its_function(tmp_path: Path, context: int) -> None:
+    twin = "def close(stream):\n    stream.stop()\n    began = {0}\n    return began\n\n\n"
+    text = twin + twin.replace("def close", "async def aclose")
+    there = workspace(tmp_path / "there", **{"a.py": text.format("clock()")})
+    there.add("a.py", 8, "of the second", "NOTE", endLine=9)
+    out = str(tmp_path / "out.json")
+    there.export("json", output=out, context=context)
+    here = workspace(tmp_path / "here", **{"a.py": "import os\n" * 4 + text.format("now()")})
+    here.transfer.import_files((out,))
+    (found,) = here.listed().comments
+    assert found.state == "orphaned" or found.line == 12
+
+
 def test_an_export_without_the_code_of_its_function_is_judged_by_its_words(tmp_path: Path) -> None:
     comments = workspace(tmp_path / "here", **{"cli.py": TWO})
     comments.add("cli.py", 9, "plugins load once only")

@@ -6,7 +6,7 @@ found again where it is now. Not here: files and sidecars.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -208,7 +208,8 @@ def make_record_marker(record: Record, source: Source, name: str, now: str) -> N
     if marks:
         places = _find_places(record, marks, source, line)
         line, end = places.line, end + places.line - line if end else 0
-        if not line and (places.count or not first):
+        at = 0 if line or places.count else _find_first(record, marks, source, first)
+        if not line and (at is None or places.count or not first):
             remembered, first = [], NOT_KEPT
     elif record.is_lost:
         line, first = 0, NOT_KEPT
@@ -222,15 +223,33 @@ def make_record_marker(record: Record, source: Source, name: str, now: str) -> N
     return replace(plain, anchor=Anchor(wrote=wrote)) if wrote else plain
 
 
+def _find_first(record: Record, marks: str, source: Source, first: str) -> int | None:
+    """Returns where the first line of code is that was edited: 0 where it is not; None where that is not sure.
+
+    It is where it is the only such line of the function that it was in.
+    """
+    there = [number for number, each in enumerate(source.lines, 1) if trim_line(each) == first]
+    name, named = _name_code(record, marks, source)
+    if not there or name is None:
+        return 0
+    inside = [number for number in there if named[number - 1] == name]
+    return there[0] if len(there) == len(inside) == 1 else None
+
+
 def _find_places(record: Record, marks: str, source: Source, line: int) -> MarkedCode:
     """Returns where the code of a comment is in a source, by its codes and by what it was in."""
+    return find_marked(marks, source.text, line, *_name_code(record, marks, source))
+
+
+def _name_code(record: Record, marks: str, source: Source) -> tuple[str | None, Sequence[str]]:
+    """Returns what the code of a comment was in, where that is told, and what each line of the source is in."""
     name = name_marked(marks)
     if name is not None:
-        return find_marked(marks, source.text, line, name, _name_lines(source.text, source.path, _mark))
+        return name, _name_lines(source.text, source.path, _mark)
     if not record.anchor:
-        return find_marked(marks, source.text, line)
+        return None, ()
     words = "" if record.anchor.startswith("line ") else record.anchor
-    return find_marked(marks, source.text, line, words, _name_lines(source.text, source.path, _describe))
+    return words, _name_lines(source.text, source.path, _describe)
 
 
 def _mark(symbol: Symbol | None) -> str:
