@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from postil.anchor.page import LONGEST_KEY, Page, find_word
+from postil.anchor.side_by_side.alike_rows import find_lost_words
 
 if TYPE_CHECKING:
     from postil.anchor.side_by_side.alignment import Alignment
@@ -67,6 +69,17 @@ class Renames:
         if not any(name in text for name in votes if name):
             return 0.0
         return max((votes[name] for name in self.list_declared(self.new, at)), default=0) / total
+
+    def is_renamed(self, words: Iterable[str], row: int, at: int) -> bool:
+        """Returns whether most uses of one of some words of an old row now use a word that came to the new row."""
+        came = [word for word in self.new.tokens(at) if _WORD.match(word) and word not in self.old.tokens(row)]
+        asked = (self._ask_uses(word, row) for word in words if _WORD.fullmatch(word)) if came else ()
+        return any(2 * max(map(votes.__getitem__, came)) > votes[""] for votes in asked)
+
+    def is_another_entry(self, row: int, page: Page, at: int) -> bool:
+        """Returns whether a row of several alike lost what told it from them, and not because that was renamed."""
+        lost = find_lost_words(self.old, row, page, at)
+        return bool(lost) and not (page is self.new and self.is_renamed(lost, row, at))
 
     def find_candidates(self, row: int, expected: int) -> list[int]:
         """Returns new rows that declare what the name of an old row is probably called now."""

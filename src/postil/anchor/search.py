@@ -152,10 +152,12 @@ class Search:
         state = self._judge(best, start, end)
         reason = _explain(state, best, best.span.start - span.start - self.shift)
         if state == "review" and best.confidence >= SURE:
-            aligned = self._counterparts.aligned.forward[start] + 1
+            aligned, place = self._counterparts.aligned.forward[start] + 1, best.span.start - 1
             reason = "its function is still there, and this place is in another one"
-            if self._documents_another(start, best.span.start - 1):
+            if self._documents_another(start, place):
                 reason = "it documented another declaration"
+            elif not best.path and self._evidence.renames.is_another_entry(start, self.new, place):
+                reason = "nothing is left of what told it from the lines beside it"
             elif aligned not in (0, best.span.start):
                 reason = f"a diff leaves it at line {aligned}, what is around it speaks for line {best.span.start}"
         return Relocation(
@@ -307,7 +309,8 @@ class Search:
             return "review"
         page = self._others[best.path].new if best.path else self.new
         if self.old.keys[start : end + 1] != page.keys[best.span.start - 1 : best.span.last]:
-            return "modified"
+            another = self._evidence.renames.is_another_entry(start, page, best.span.start - 1)
+            return "review" if another else "modified"
         return "exact" if best.span.start == start + self.shift + 1 and not best.path else "moved"
 
     def _overrules(self, best: Candidate, row: int) -> bool:

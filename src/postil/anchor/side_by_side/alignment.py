@@ -11,6 +11,7 @@ from rapidfuzz.distance import Indel, LCSseq
 
 from postil.anchor.model import MOST_CELLS
 from postil.anchor.page import Page, find_opener, is_bare, is_remark
+from postil.anchor.side_by_side.alike_rows import find_lost_words
 from postil.anchor.side_by_side.slide import slide_insertions
 
 _TELLING = 3  # rows on a side that must be where they were, lone brackets and blank ones not counted
@@ -159,7 +160,9 @@ class Alignment:
         key, now = self.old.keys[row], self.new.keys[at]
         if self.old.tokens(row)[:1] != self.new.tokens(at)[:1] or len(key) < _RARE:
             return -1
-        return at if Indel.normalized_similarity(key, now, score_cutoff=_ALIKE) else -1
+        if not Indel.normalized_similarity(key, now, score_cutoff=_ALIKE):
+            return -1
+        return -1 if find_lost_words(self.old, row, self.new, at) else at
 
     def _is_unmoved(self, row: int, at: int, step: int) -> bool:
         """Returns whether the telling rows beside a row are beside its counterpart, too. Blank rows do not count."""

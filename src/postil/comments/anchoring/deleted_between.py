@@ -20,6 +20,8 @@ from postil.anchor.relocate import relocate_all
 from postil.anchor.side_by_side.alignment import Alignment, align
 
 PLACED = ("exact", "moved", "modified")
+ASKED = (*PLACED, "review")
+"""What is asked about: of what is in review already a person is told which commit deleted it."""
 UNLIKE = 0.5
 """The share of its characters that an edited place has at least of what was deleted: below, it is not even offered."""
 OFFERED = 0.5
@@ -58,13 +60,13 @@ def doubt_added(
     is in doubt.
     """
     found = list(here)
-    if not any(each.state in PLACED for each in here):
+    if not any(each.state in ASKED for each in here):
         return found
     before, after = Page(old), Page(now)
     asked = {
         number: span
         for number, (span, each) in enumerate(zip(spans, here, strict=True))
-        if each.span is not None and each.state in PLACED and not _is_proved(before, after, span, each)
+        if each.span is not None and each.state in ASKED and not _is_proved(before, after, span, each)
     }
     between = _leave_out_unfinished(old.text, list_between(), now.text) if asked else ()
     if not between:
@@ -80,7 +82,7 @@ def doubt_added(
 def _is_proved(old: Page, new: Page, span: Span, found: Relocation) -> bool:
     """Whether the code is what it was, under what it was under; a row like others has its neighbours, too."""
     assert found.span is not None
-    if found.state == "modified" or not 1 <= span.start <= len(old):
+    if found.state in ("modified", "review") or not 1 <= span.start <= len(old):
         return False
     row, at = span.start - 1, found.span.start - 1
     if not _is_under_same(old, new, row, at):
@@ -199,6 +201,8 @@ def _doubt(found: Relocation, loss: _Loss) -> Relocation:
     assert found.span is not None
     how = "its code was deleted by" if loss.sure else "its code was no longer sure after"
     reason = f"{how} {loss.commit[:7]}, and this was added later"
+    if found.state == "review":
+        return replace(found, reason=reason)
     option = Candidate(found.span, min(found.confidence, OFFERED), found.new_text)
     if loss.sure and not _is_alike(found.old_text, found.new_text):
         return replace(

@@ -12,11 +12,12 @@ from functools import cached_property, partial
 
 from msgspec.structs import replace
 
+from postil.comments.anchoring.deleted_between import ASKED
 from postil.comments.anchoring.exchanged_files import find_exchanged
 from postil.comments.anchoring.inner_repositories import find_in_all, list_inner_trees, stamp_inner, stat_history
 from postil.comments.anchoring.line_holders import LineHolders, list_changed
 from postil.comments.anchoring.moved_files import list_files
-from postil.comments.anchoring.reader import PLACED, CommentReader
+from postil.comments.anchoring.reader import CommentReader
 from postil.comments.anchoring.renamed_away import find_renamed_away
 from postil.comments.anchoring.swapped_files import Content, find_swapped
 from postil.comments.git.outside import tell_outside
@@ -413,11 +414,11 @@ class Overview:
 def _ask_past(reader: CommentReader, reads: Iterable[Read], recent: RecentVersions) -> Iterator[Read]:
     """Yields what was read; files whose code may have been deleted and replaced since last, and read again.
 
-    Those are the ones of which git has versions between that of now and the one that a placed comment knew.
+    Those are the ones of which git has versions between that of now and the one that a comment knew that is not gone.
     """
     held: dict[str, Past] = {}
     for read in reads:
-        placed = read.blob and not read.searched and any(note.state in PLACED for note in read.notes or ())
+        placed = read.blob and not read.searched and any(note.state in ASKED for note in read.notes or ())
         past = {blob: recent.list_between(read.path, blob, read.blob) for blob in read.versions} if placed else {}
         if any(past.values()):
             held[read.path] = past
