@@ -52,6 +52,15 @@ def test_a_function_that_left_one_file_and_is_new_in_another_travelled() -> None
     assert travelled(MOVED).judge(row_of(OLD, "taxed ="), row_of(MOVED, "taxed =")) == "moved"
 
 
+def test_what_cannot_have_come_is_said_to_be_nowhere_in_the_other_file() -> None:
+    for other, before in ((MOVED, ""), (MOVED, OLD), (KEPT, ""), (OLD, ""), ("def fee():\n    return 1\n", "")):
+        judge = travelled(other, before)
+        for row in range(len(judge.old)):
+            if not judge.may_have_come(row):
+                assert {judge.judge(row, at) for at in range(len(judge.other))} == {""}
+    assert travelled(MOVED).may_have_come(row_of(OLD, "taxed ="))
+
+
 def test_a_line_that_is_alike_elsewhere_proves_nothing() -> None:
     other = "def fee(price, rate):\n    taxed = price * (1 + rate)\n    return taxed\n"
     assert travelled(other).judge(row_of(OLD, "taxed ="), 1) == ""

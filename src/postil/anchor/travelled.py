@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
 
 from rapidfuzz.distance import Indel
@@ -55,6 +56,16 @@ class Travelled:
         self._everything = range(len(old))
         self._scopes: dict[range, bool] = {}
 
+    def of_symbol(self, symbol: tuple[str, ...]) -> Travelled:
+        """Returns the same for code of a function or class, which shares what was compared."""
+        found = copy(self)
+        found._symbol, found._scopes = symbol, {}
+        return found
+
+    def may_have_come(self, row: int) -> bool:
+        """Returns whether an old row may be in the other file, wherever: else `judge` says nothing of any place."""
+        return sum(self._weigh_at_most(near, row) for near in self._around(row)) >= _SYMBOL
+
     def judge(self, row: int, at: int, renamed: bool = False) -> str:
         """Returns `moved` when the code of an old row came to a row of the other file, `review` if perhaps, else ''.
 
@@ -91,15 +102,31 @@ class Travelled:
         key, place = self.old.keys[near], self._came[near]
         if place < 0 and near == row and self.other.keys[at] == key:
             place = at
-        if place < 0 or abs((place - at) - (near - row)) > _APART or len(_WORDS.sub("", key)) < _SHORTEST:
-            return 0.0
-        if (place - at) * (near - row) < 0:
-            return 0.0  # it stands on the other side of the place
-        if self._held(key) or (self._stayed is not None and self._stayed.forward[near] >= 0):
-            return 0.0
+        if place < 0 or abs((place - at) - (near - row)) > _APART or (place - at) * (near - row) < 0:
+            return 0.0  # it did not come, or stands far away or on the other side of the place
+        return 0.0 if self._tells_nothing(near) else self._weigh_kind(near, place)
+
+    def _tells_nothing(self, near: int) -> bool:
+        """Returns whether an old row is short, stood in the other file before, or is still in its own."""
+        key = self.old.keys[near]
+        if len(_WORDS.sub("", key)) < _SHORTEST or self._held(key):
+            return True
+        return self._stayed is not None and self._stayed.forward[near] >= 0
+
+    def _weigh_kind(self, near: int, place: int) -> float:
+        """Returns what an old row is worth at a place; -1 is the one where it would be worth most."""
+        key = self.old.keys[near]
         if _ANYWHERE.match(key) or _KEPT.fullmatch(key):
             return _GENERIC
-        return 1.0 if self._times[key] == 1 and len(self.other.places[self.other.keys[place]]) == 1 else _COMMON
+        single = place < 0 or len(self.other.places[self.other.keys[place]]) == 1
+        return 1.0 if self._times[key] == 1 and single else _COMMON
+
+    def _weigh_at_most(self, near: int, row: int) -> float:
+        """Returns what a row beside an old one may weigh, wherever in the other file the place is."""
+        key, place = self.old.keys[near], self._came[near]
+        if place < 0 and not (near == row and key in self.other.places):
+            return 0.0
+        return 0.0 if self._tells_nothing(near) else self._weigh_kind(near, place)
 
     def _was_copied(self, row: int) -> bool:
         """Returns whether what is around a row came to the other file as a copy: its own is still here.

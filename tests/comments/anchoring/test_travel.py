@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from postil.anchor.model import Candidate, Span
-from postil.comments.anchoring.travel import rank
+from postil.anchor.model import Candidate, Relocation, Source, Span
+from postil.comments.anchoring.travel import Origin, rank, search_others
+from postil.comments.model import OtherFile
 from tests.anchor.stock import EDITED, LOAD, STOCK
 from tests.comments.shop import CODE, add_at, line_of
 from tests.comments.workspaces import Comments, commit, root_of, workspace, write
@@ -34,6 +36,22 @@ def report(rows):
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
     return workspace(tmp_path, **{"shop.py": CODE, "other.py": OTHER})
+
+
+def test_the_engine_is_asked_only_about_what_may_have_come_to_a_file() -> None:
+    text = OTHER + "".join(f"step_{number} = compute({number})\n" for number in range(20))
+    old, rest = Source(text, "other.py"), Source("", "other.py")
+    lines = [line_of(text, "        found.append(row.strip())"), line_of(text, "step_19 = compute(19)")]
+    here = [Relocation("orphaned", None, 1.0, "", "", "") for _ in lines]
+    asked: list[list[int]] = []
+
+    def ask(some: Sequence[int], _: Source) -> Sequence[Relocation]:
+        asked.append(list(some))
+        return [here[each] for each in some]
+
+    came = OTHER[OTHER.index("def parse") : OTHER.index("def report")]
+    search_others(here, ask, [Origin(old, line - 1) for line in lines], rest, [OtherFile("new.py", came)])
+    assert asked == [[0]]
 
 
 def test_a_generic_line_of_deleted_code_is_gone_and_not_in_another_file(comments: Comments) -> None:

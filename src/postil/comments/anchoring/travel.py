@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from posixpath import dirname
 
 from msgspec import Struct
@@ -43,6 +43,28 @@ class _Move(Struct, frozen=True):
     path: str
 
 
+class _Judges:
+    """Who says what came to another file, one for each old text and function; what is compared is shared."""
+
+    def __init__(self, pages: dict[Version, Page], now: Page, other: Page, before: Collection[str]) -> None:
+        self._pages, self._now, self._other, self._before = pages, now, other, before
+        self._found: dict[tuple[Version, tuple[str, ...]], Travelled] = {}
+
+    def find(self, old: Version, symbol: tuple[str, ...] = ()) -> Travelled:
+        """Returns the judge of code of a text, in the function or class of that path."""
+        found = self._found.get((old, symbol))
+        if found is None:
+            if old not in self._pages:
+                self._pages[old] = Page(old)
+            found = (
+                self.find(old).of_symbol(symbol)
+                if symbol
+                else Travelled(self._pages[old], self._now, self._other, self._before.__contains__)
+            )
+            self._found[old, symbol] = found
+        return found
+
+
 Ask = Callable[[Sequence[int], Version], Sequence[Relocation]]
 
 
@@ -80,17 +102,14 @@ def search_others(
         if not lost:
             break
         there = Page(Version(other.text, other.path))
-        before = other.before
-        judges: dict[tuple[Version, tuple[str, ...]], Travelled] = {}
+        judges = _Judges(pages, after, there, other.before)
+        if not (other.sure or other.renamed):  # the engine is dear: what cannot have come is not asked about
+            lost = [each for each in lost if judges.find(origins[each].old).may_have_come(origins[each].row)]
         for index, each in zip(lost, ask(lost, there.source), strict=True):
             if each.span is None:
                 continue
             origin = origins[index]
-            old = pages.setdefault(origin.old, Page(origin.old))
-            travelled = judges.get((origin.old, origin.symbol))
-            if travelled is None:
-                travelled = Travelled(old, after, there, before.__contains__, origin.symbol)
-                judges[origin.old, origin.symbol] = travelled
+            travelled = judges.find(origin.old, origin.symbol)
             verdict = "moved" if other.sure else travelled.judge(origin.row, each.span.start - 1, other.renamed)
             if verdict == "moved" and each.state in SURE and (other.sure or other.renamed):
                 found[index] = _move(each, other.path)
