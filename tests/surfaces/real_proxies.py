@@ -33,7 +33,7 @@ class RealProxy:
         environ = {**os.environ, "HOME": folder.name, "XDG_DATA_HOME": folder.name, "XDG_CONFIG_HOME": folder.name}
         with open(home / "log", "wb") as log:
             self._process = subprocess.Popen(command, cwd=home, env=environ, stdout=log, stderr=log)
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while True:
             try:
                 socket.create_connection(("127.0.0.1", port), timeout=5).close()
@@ -47,7 +47,7 @@ class RealProxy:
     def close(self) -> None:
         """End it."""
         self._process.terminate()
-        self._process.wait(20)
+        self._process.wait(60)
         self._folder.cleanup()
 
 

@@ -67,7 +67,7 @@ def unit(address: str, folder: Path) -> Generator[int]:
             )  # the state is where the page says
         finally:
             process.terminate()
-            process.communicate(timeout=20)
+            process.communicate(timeout=60)
 
 
 def webhook_secret() -> list[str]:
