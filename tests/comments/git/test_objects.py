@@ -35,3 +35,16 @@ def test_what_is_large_together_is_read_in_parts(tmp_path: Path, monkeypatch: py
     found = iterate_objects(str(tmp_path), names)
     assert [name for name, _ in found] == names
     assert len(read_objects(str(tmp_path), names)) == 6
+
+
+def test_what_a_partial_clone_left_at_its_remote_hinders_nothing(tmp_path: Path) -> None:
+    whole = tmp_path / "whole"
+    workspace(whole, **{f"f{number}.py": f"{number}\n" for number in range(4)})
+    names = [git(whole, "rev-parse", f"HEAD:f{number}.py") for number in range(4)]
+    git(whole, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "-q", "--no-checkout", "--filter=blob:none", f"file://{whole}", "partial")
+    partial = tmp_path / "partial"
+    assert read_objects(str(partial), names) == {}
+    git(partial, "cat-file", "-e", names[1])  # now it is fetched
+    git(partial, "cat-file", "-e", names[3])
+    assert read_objects(str(partial), [*names, "HEAD:missing"]) == {names[1]: b"1\n", names[3]: b"3\n"}

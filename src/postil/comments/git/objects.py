@@ -6,11 +6,14 @@ from collections.abc import Iterable, Iterator
 
 from postil.core import limits
 from postil.workspace.failures import GitFailed, GitTooLarge
-from postil.workspace.git import run_git
+from postil.workspace.git import run_git, try_git
 
 FIRST = 8 * limits.MIB
 """Bytes that are asked for together."""
 EVERY = 1 << 62
+MOST_ELSEWHERE = 300
+"""Objects that a partial clone has left at its remote: git ends at each, and is asked again about those behind it."""
+_ELSEWHERE = b"promisor remote"
 
 
 def read_objects(
@@ -64,10 +67,23 @@ def iterate_objects(
 
 def _list_sizes(root: str, asked: list[str]) -> list[tuple[str, int]]:
     """Returns the names of files with the sizes that git announces."""
-    said = run_git(root, "cat-file", "--batch-check", input=_join(asked)).split(b"\n")
-    rows = ((name, line.rsplit(b" ", 2)) for name, line in zip(asked, said, strict=False))
+    rows: list[tuple[str, bytes]] = []
+    for _ in range(MOST_ELSEWHERE):
+        done = try_git(root, "cat-file", "--batch-check", input=_join(asked))
+        said = done.out.splitlines()
+        rows += zip(asked, said, strict=False)
+        if done.status == 0:
+            break
+        if _ELSEWHERE not in done.err:
+            raise GitFailed("cat-file", done.status, done.err.decode("utf-8", "replace"))
+        asked = asked[len(said) + 1 :]
+        if not asked:
+            break
+    parted = ((name, line.rsplit(b" ", 2)) for name, line in rows)
     return [
-        (name, int(words[2])) for name, words in rows if len(words) == 3 and words[1] == b"blob" and words[2].isdigit()
+        (name, int(words[2]))
+        for name, words in parted
+        if len(words) == 3 and words[1] == b"blob" and words[2].isdigit()
     ]
 
 
