@@ -6,10 +6,8 @@ first change: every key it has stays, the keys the extension demands are added. 
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from operator import le
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from msgspec.structs import replace
@@ -30,6 +28,7 @@ from postil.comments.sidecar.json_edit import (
     decode_object,
     new_document,
 )
+from postil.comments.sidecar.ledger import Ledger, find_position
 from postil.comments.sidecar.noted import Noted, Steps, note_change
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ class Sidecar:
         self._text = text
         self._is_complete: bool | None = None
         self._taken_apart: Document | None = None
-        self._ledger: _Ledger | None = None
+        self._ledger: Ledger | None = None
         self._large: OneByOne | None = None
         if len(text) > LARGE:
             from postil.comments.sidecar.one_by_one import OneByOne, check_items  # only for large files
@@ -217,9 +216,9 @@ class Sidecar:
             at = next((index for index, name in enumerate(names) if name in behind), len(names))
             self._markers.replace(held, {**here, "commentIds": [*names[:at], str(raw["id"]), *names[at:]]})
         else:
-            at = _position([each.line for each in markers], _integer(marker["line"]))
+            at = find_position([each.line for each in markers], _integer(marker["line"]))
             self._markers.insert(at, marker)
-        at = _position([line for _, line in known], _integer(raw["line"]))
+        at = find_position([line for _, line in known], _integer(raw["line"]))
         at = next((index for index, (name, _) in enumerate(known[:at]) if name in behind), at)
         size = self._comments.insert(at, {**raw, "ghostMarkerId": marker["id"]})
         self.longest = max(self.longest, (size, str(raw["id"])))
@@ -234,25 +233,30 @@ class Sidecar:
         ledger = self._ledger
         if ledger is None:
             self._reload()
-            ledger = _Ledger(self._list_lines(), self.raw_markers)
+            ledger = Ledger(self._list_lines(), self.raw_markers)
         markers, comments = self._document.items("ghostMarkers"), self._document.items("comments")
         answers: list[str] = []
+        grown: set[int] = set()
         for each in additions:
             comment, marker = each.comment, each.marker
             if comment.id in ledger.known:
                 answers.append(ledger.holder(comment.id))
                 continue
             spot = (marker.line, marker.endLine or 0, marker.lineText)
-            at = ledger.at(spot)
-            if at >= 0:
-                ledger.held[at].append(comment.id)
-                markers.replace(at, {**decode_object(markers.texts[at]), "commentIds": ledger.held[at]})
+            hung = ledger.find(spot)
+            if hung:
+                hung.comments.append(comment.id)
+                grown.add(id(hung))
+                name = hung.marker
             else:
-                at = ledger.mark(spot, marker.id, comment.id)
-                markers.insert(at, replace(marker, commentIds=(comment.id,)))
-            answers.append(ledger.names[at])
+                name = marker.id
+                markers.insert(ledger.mark(spot, name, comment.id), replace(marker, commentIds=(comment.id,)))
+            answers.append(name)
             self.steps.append(Noted(comment.id, comment, marker))
-            comments.insert(ledger.place(comment.id, marker.line), replace(comment, ghostMarkerId=ledger.names[at]))
+            comments.insert(ledger.place(comment.id, marker.line), replace(comment, ghostMarkerId=name))
+        for at, hung in enumerate(ledger.hung) if grown else ():  # each is written once, whatever hangs on it
+            if id(hung) in grown:
+                markers.replace(at, {**decode_object(markers.texts[at]), "commentIds": hung.comments})
         made_on = self._made_on
         self._touch()
         # As long as nothing else changes, the next additions need not read the file again.
@@ -312,7 +316,7 @@ class Sidecar:
         self._take_off(comment, (old,))
         found = next((index for index, each in enumerate(self.markers) if each.id == marker["id"]), -1)
         if found < 0:
-            at = _position([each.line for each in self.markers], _integer(marker["line"]))
+            at = find_position([each.line for each in self.markers], _integer(marker["line"]))
             self._markers.insert(at, {**marker, "commentIds": [comment]})
         elif comment not in self.markers[found].commentIds:
             held = [*self.markers[found].commentIds, comment]
@@ -428,42 +432,6 @@ def is_emptied(sidecar: Sidecar) -> bool:
     return Document(sidecar.text()).keys() <= _OWN_KEYS
 
 
-class _Ledger:
-    """What additions have to know of a file: its ids and lines, and what its markers stand for."""
-
-    def __init__(self, comments: list[tuple[str, int]], markers: Sequence[dialects.AnyMarker]) -> None:
-        self.known = {name for name, _ in comments}
-        self._lines = [line for _, line in comments]
-        self._sorted = all(map(le, self._lines, self._lines[1:]))  # as the extension keeps them
-        # A marker whose code was edited since takes in no new comment: what that is written about is the code now.
-        self._spots = [(each.line, -1 if _edited(each) else each.endLine or 0, each.lineText) for each in markers]
-        self.names = [each.id for each in markers]
-        self.held = [list(each.commentIds or ()) for each in markers]
-
-    def holder(self, comment: str) -> str:
-        """Returns the marker of a comment that is here."""
-        return next((name for name, ids in zip(self.names, self.held, strict=True) if comment in ids), "")
-
-    def at(self, spot: tuple[int, int, str]) -> int:
-        """Returns the place of the marker for some lines, or -1."""
-        return self._spots.index(spot) if spot in self._spots else -1
-
-    def mark(self, spot: tuple[int, int, str], marker: str, comment: str) -> int:
-        """Returns the place of a new marker."""
-        at = _position([start for start, _, _ in self._spots], spot[0])
-        self._spots.insert(at, spot)
-        self.names.insert(at, marker)
-        self.held.insert(at, [comment])
-        return at
-
-    def place(self, comment: str, line: int) -> int:
-        """Returns the place of a new comment."""
-        at = bisect_right(self._lines, line) if self._sorted else _position(self._lines, line)
-        self._lines.insert(at, line)
-        self.known.add(comment)
-        return at
-
-
 def _is_made_on(marker: dialects.AnyMarker, blob: str) -> bool:
     own = marker.own
     values = cast(JsonObject, own) if isinstance(own, dict) else {}
@@ -480,19 +448,6 @@ def _find_index(among: Sequence[Comment] | Sequence[Marker], wanted: str) -> int
     if isinstance(among, ReadAnew):
         return among.find(wanted)
     return next(index for index, each in enumerate(among) if each.id == wanted)
-
-
-def _edited(marker: dialects.AnyMarker) -> bool:
-    own = marker.own
-    return isinstance(own, dict) and "wrote" in cast(JsonObject, own)
-
-
-def _position(lines: list[int], line: int) -> int:
-    """Returns where a line belongs in a list that the extension keeps sorted: after the last that is not greater."""
-    for index in range(len(lines), 0, -1):
-        if lines[index - 1] <= line:
-            return index
-    return 0
 
 
 def _integer(value: object) -> int:
