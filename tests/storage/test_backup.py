@@ -192,6 +192,8 @@ HOSTILE = {
     "deep": _whole(b"[" * 100_000 + b"\n"),
     "deep header": gzip.compress(b'{"postil":' + b"[" * 100_000 + b"\n"),
     "giant names of counters": _whole(*(_line(["c", "x" * (3 << 20) + str(number), 1]) for number in range(4))),
+    "giant name of a space": _whole(_line(["r", "x" * (64 << 10), "key", "Yw==", None])),
+    "giant name of a record": _whole(_line(["r", "space", "x" * (64 << 10), "Yw==", None])),
     "one long line": gzip.compress(b'{"postil":"backup' + b" " * (40 << 20), 1),
 }
 

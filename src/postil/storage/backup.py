@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 COUNTERS = 8 * limits.MIB
 """The names of all counters together: unlike records they are held at once."""
+LONGEST_NAME = 32 * limits.KIB
+"""Characters of the space or the key of a record."""
 HALF = ("restore", "half")
 """The record of a restore whose secret is not in its place yet: which backup it is of."""
 
@@ -88,6 +90,8 @@ def save(state: Dumpable, path: str, secret: bytes, version: str) -> Saved:
         if size > COUNTERS:
             raise BadBackup("The state has more counters than a backup holds", advice="Use the database's own backup")
         for record in records:
+            if max(map(len, record[:2])) > LONGEST_NAME:
+                raise BadBackup("A record's name is longer than a backup holds", advice="Use the database's own backup")
             put(["r", *record])
             kept += 1
         put({"end": kept + len(counters), "sha256": digest.hexdigest()})
@@ -213,8 +217,8 @@ class _Counter(msgspec.Struct, array_like=True, tag="c", forbid_unknown_fields=T
 
 
 class _Record(msgspec.Struct, array_like=True, tag="r", forbid_unknown_fields=True):
-    space: str
-    key: str
+    space: Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
+    key: Annotated[str, msgspec.Meta(max_length=LONGEST_NAME)]
     value: bytes
     lives: Annotated[float, msgspec.Meta(ge=-1e11, le=1e11)] | None
 
