@@ -90,7 +90,7 @@ def _serve(app: App, hooks: Hooks, name: str, settings: WorkspaceSettings) -> Lo
 
 
 def _host(app: App, hooks: Hooks, name: str, settings: WorkspaceSettings, address: str) -> HostedWorkspace:
-    from postil.comments.sidecar.merge import merge_sidecars
+    from postil.comments.storage.giants import merge_or_keep
     from postil.hosting.hosted import HostedWorkspace
     from postil.storage.holder import this_process
     from postil.storage.postgresql.postgres import PostgresState
@@ -115,7 +115,7 @@ def _host(app: App, hooks: Hooks, name: str, settings: WorkspaceSettings, addres
         named = msgspec.structs.replace(_name_hooks(hooks, name), around=partial(hosted.writing, turn))
         return below.server(over_http=True).with_hooks(named)
 
-    clone = SharedClone(name, os.path.realpath(folder), settings.remote, settings.branch, merge_sidecars)
+    clone = SharedClone(name, os.path.realpath(folder), settings.remote, settings.branch, merge_or_keep)
     return HostedWorkspace(name, clone, state, state.leases(), this_process(), address, make)
 
 

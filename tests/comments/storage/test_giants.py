@@ -10,7 +10,7 @@ import pytest
 
 from postil.comments.failures import CommentFileFull, CommentTooLarge, ThreadFull
 from postil.comments.storage import store
-from postil.comments.storage.giants import refuse_giants
+from postil.comments.storage.giants import merge_or_keep, refuse_giants
 from postil.core import limits
 from tests.comments.workspaces import Comments, root_of, workspace
 
@@ -127,3 +127,13 @@ def test_a_file_that_holds_a_giant_marker_is_left_as_it_is(comments: Comments) -
     kept.write_text(json.dumps(held))
     with pytest.raises(CommentTooLarge, match="holds a marker of"):
         comments.add("a.py", 2, "y", "NOTE")
+
+
+def test_a_shared_workspace_goes_on_with_what_it_has_where_a_comment_file_cannot_be_merged() -> None:
+    """Whoever pushed a damaged or giant one ended every turn of its hosts."""
+    ours, theirs = (b'{"comments":[{"id":"%s","text":"a","line":1}]}' % each for each in (b"1", b"2"))
+    both = json.loads(merge_or_keep("a.py.comments", None, ours, theirs))
+    assert [each["id"] for each in both["comments"]] == ["1", "2"]
+    for other in (b"<<<<<<< ours", ours.ljust(limits.MERGED, b" ")):
+        assert merge_or_keep("a.py.comments", None, ours, other) == ours
+        assert merge_or_keep("a.py.comments", b"{", None, other) == other

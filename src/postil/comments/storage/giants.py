@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from postil.comments.failures import CommentFileFull, CommentTooLarge, SidecarDamaged
+from postil.comments.failures import CommentFileFull, CommentTooLarge, SidecarDamaged, refuse_full
 from postil.comments.sidecar.dialects import Unreadable, read_outline
 from postil.core import limits
 
@@ -60,6 +60,23 @@ def refuse_merge(path: str, *sides: bytes | None) -> None:
         raise CommentFileFull(path, f"has versions of {size:,} bytes, and no more than {limits.MERGED:,} are merged")
     for side in sides:
         refuse_giants(path, side)
+
+
+def merge_or_keep(name: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> bytes:
+    """Returns what both sides of a comment file say; ours, or else theirs, where they cannot be merged here.
+
+    `name` is that of the comment file. For who has to go on: theirs is kept by the commits it came with.
+    """
+    from postil.comments.sidecar.merge import merge_sidecars  # only for a workspace that many hosts share
+
+    path = name.removesuffix(".comments")
+    try:
+        refuse_merge(path, base, ours, theirs)
+        merged = merge_sidecars(path, base, ours, theirs)
+        refuse_full(path, len(merged))
+    except (Unreadable, CommentFileFull, CommentTooLarge):
+        return (theirs if ours is None else ours) or b""
+    return merged
 
 
 def refuse_grown(sidecar: Sidecar) -> None:

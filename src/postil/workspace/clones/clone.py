@@ -148,14 +148,14 @@ class SharedClone:
         self._recorded = msgspec.structs.replace(self._recorded, source=source)
 
     def _blob(self, oid: str | None) -> bytes | None:
-        return snapshot.read_blobs(self.folder, [oid])[0] if oid else None
+        return next(snapshot.read_blobs(self.folder, [oid])) if oid else None
 
     def _put_files(self, blobs: Mapping[str, str]) -> None:
         """Make the comment files of the work tree these, and no others."""
         for name in snapshot.list_files(self.folder):
             if name not in blobs:
                 remove_file(self.folder, RelativePath(name))
-        for name, content in zip(blobs, snapshot.read_blobs(self.folder, list(blobs.values())), strict=True):
+        for name, content in zip(blobs, snapshot.read_blobs(self.folder, blobs.values()), strict=True):
             path = os.path.join(self.folder, name)
             if not os.path.isfile(path) or self._read(name) != content:
                 self._write(name, content)
