@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from postil.core.failure import InvalidArguments
+from postil.tracker.log.format import find_merge_base, is_ancestor
+from postil.workspace.clones.snapshot import find_commit
 from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut, OddRepository
-from postil.workspace.git import NETWORK, git_dialogue, git_lines, run_git, try_git
+from postil.workspace.git import NETWORK, GitResult, ask_git, git_dialogue, git_lines, run_git, try_git
 from tests.workspace.repositories import git, new_repository
 
 
@@ -128,3 +130,20 @@ def test_a_git_that_works_for_long_is_let_alone(repository: Path, monkeypatch: p
     monkeypatch.setattr("postil.workspace.git.LOOK_AFTER", 0.0001)
     assert run_git(str(repository), "ls-files").split() == [b"a.txt", b"b.txt"]
     assert list(git_lines(str(repository), "ls-files")) == [b"a.txt", b"b.txt"]
+
+
+def test_a_git_that_was_ended_is_not_one_that_says_no(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = str(new_repository(tmp_path))
+    assert ask_git(root, "rev-parse", "--verify", "--quiet", "nothing") is None
+    with pytest.raises(GitFailed):
+        ask_git(root, "rev-parse", "--no-such-flag", "--verify", "HEAD^{nothing}")
+
+    def end(*_: object, **__: object) -> GitResult:
+        return GitResult(-9, b"", b"")
+
+    monkeypatch.setattr("postil.workspace.git.try_git", end)
+    for ask in (is_ancestor, find_merge_base):
+        with pytest.raises(GitFailed):
+            ask(root, "HEAD", "HEAD")
+    with pytest.raises(GitFailed):
+        find_commit(root, "HEAD")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import select
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from io import BufferedReader, RawIOBase
@@ -78,6 +78,17 @@ def run_git(
     if result.status != 0:
         raise GitFailed(_verb(arguments), result.status, result.err.decode("utf-8", "replace"))
     return result.out
+
+
+def ask_git(root: str, *arguments: str, no: Collection[int] = (1,), timeout: float = TIMEOUT) -> bytes | None:
+    """Returns what git printed, or None where it says no, by ending with one of some statuses.
+
+    Raises GitFailed for any other: a program that failed, or was ended, says nothing.
+    """
+    result = try_git(root, *arguments, timeout=timeout)
+    if result.status and result.status not in no:
+        raise GitFailed(_verb(arguments), result.status, result.err.decode("utf-8", "replace"))
+    return None if result.status else result.out
 
 
 def try_git(

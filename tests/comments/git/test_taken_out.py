@@ -6,12 +6,16 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from postil.comments.failures import CommentNotFound
 from postil.comments.git import taken_out
 from postil.comments.storage import erased
+from postil.workspace import git as workspace_git
+from postil.workspace.failures import GitFailed
+from postil.workspace.git import GitResult
 from postil.workspace.paths import RelativePath
 from tests.comments.workspaces import Comments, commit, plain_workspace, sidecar, tell_person, workspace, write
 from tests.workspace.repositories import git, new_repository
@@ -298,3 +302,24 @@ def test_an_erased_comment_that_is_deleted_is_told_no_more_and_comes_back(tmp_pa
     with pytest.raises(CommentNotFound):
         comments.contract.delete("c_1234567890123456789")
     assert {each.id for each in comments.listed().comments} == {*made, new}
+
+
+def test_a_git_that_fails_is_not_one_that_knows_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was deleted before the last commit was taken out once more."""
+    comments, _ = _begin(tmp_path)
+    tree = comments.context.store.tree
+    assert taken_out.find_commit_time(tree, "a.py") == ""
+    commit(tmp_path, "all")
+    assert taken_out.find_commit_time(tree, "a.py").endswith("Z")
+    run = workspace_git.try_git
+
+    def fail(root: str, *words: str, **more: Any) -> GitResult:
+        return GitResult(137, b"", b"") if words[0] in ("log", "ls-tree") else run(root, *words, **more)
+
+    monkeypatch.setattr(workspace_git, "try_git", fail)
+    with pytest.raises(GitFailed):
+        taken_out.find_commit_time(tree, "a.py")
+    (tmp_path / "a.py.comments").unlink()
+    git(tmp_path, "update-index", "--force-remove", "a.py.comments")
+    with pytest.raises(GitFailed):
+        taken_out.find_vanished(tree, ["a.py"])

@@ -21,7 +21,7 @@ from postil.comments.source_tree import SourceTree
 from postil.core.failure import Failure
 from postil.workspace.disk import read_regular
 from postil.workspace.failures import GitMissing, GitTimedOut
-from postil.workspace.git import TIMEOUT, read_blob, run_git, try_git
+from postil.workspace.git import TIMEOUT, ask_git, read_blob, run_git, try_git
 
 SUFFIX = ".comments"
 MOST_READ = 32 << 20
@@ -116,9 +116,14 @@ def _may_be_staged(tree: SourceTree, name: str) -> bool:
 
 
 def find_commit_time(tree: SourceTree, path: str) -> str:
-    """Returns when the sidecar of a file was last committed, as sidecars write it; empty where it never was."""
+    """Returns when the sidecar of a file was last committed, as sidecars write it; empty where it never was.
+
+    Raises a Failure where git does not say it.
+    """
     home = find_home(tree, path)
-    said = try_git(home.root, "log", "-1", "--format=%ct", "HEAD", "--", home.inside(path) + SUFFIX).out.strip()
+    if not _has_commits(home):
+        return ""
+    said = run_git(home.root, "log", "-1", "--format=%ct", "HEAD", "--", home.inside(path) + SUFFIX).strip()
     return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(int(said))) if said.isdigit() else ""
 
 
@@ -220,9 +225,15 @@ def _list_states(home: Home, paths: Sequence[str], timeout: float) -> Iterator[t
 
 def _list_committed(home: Home, paths: Sequence[str], timeout: float) -> list[str]:
     """Returns those of some sidecars that the last commit has."""
+    if not paths or not _has_commits(home, timeout):
+        return []
     names = (path + SUFFIX for path in paths)
     asked = ("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD", "--", *names)
-    return try_git(home.root, *asked, timeout=timeout).out.decode("utf-8", "surrogateescape").split("\0")
+    return run_git(home.root, *asked, timeout=timeout).decode("utf-8", "surrogateescape").split("\0")
+
+
+def _has_commits(home: Home, timeout: float = TIMEOUT) -> bool:
+    return ask_git(home.root, "rev-parse", "--verify", "--quiet", "HEAD", timeout=timeout) is not None
 
 
 def _list_blobs(home: Home, paths: Sequence[str], timeout: float) -> dict[str, list[str]]:

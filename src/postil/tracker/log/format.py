@@ -21,12 +21,14 @@ import msgspec
 
 from postil.core import call, limits
 from postil.core.failure import StorageFailed
-from postil.workspace.git import git_dialogue, try_git
+from postil.workspace.git import ask_git, git_dialogue
 
 SEAL = 256
 """Events after which a segment is sealed."""
 _PIPE = 1 << 20
 _SHORT = 64
+_NO = (1, 128)
+"""How a git ends that does not find it: 128 where one of the commits is not here."""
 """A gap of so many commits is walked; a longer one is read from segments where they exist."""
 _NUMBER = re.compile(r"[0-9]{1,15}\Z")
 _ORIGIN = re.compile(rb"tree ([0-9a-f]{40,64})\n(?:parent ([0-9a-f]{40,64})\n)?(?:author |(parent ))")
@@ -320,10 +322,10 @@ def find_uncopied(root: str, ends: Iterable[str], others: Iterable[str]) -> set[
 
 
 def is_ancestor(root: str, one: str, other: str) -> bool:
-    """Returns whether one commit is in the history of another."""
-    return try_git(root, "merge-base", "--is-ancestor", one, other).status == 0
+    """Returns whether one commit is in the history of another; one that is not here is in none."""
+    return ask_git(root, "merge-base", "--is-ancestor", one, other, no=_NO) is not None
 
 
 def find_merge_base(root: str, one: str, other: str) -> str:
     """Returns the commit that two histories have in common; empty when they have none."""
-    return try_git(root, "merge-base", one, other).out.decode().strip()
+    return (ask_git(root, "merge-base", one, other, no=_NO) or b"").decode().strip()

@@ -7,13 +7,13 @@ all of them. Not here: who may make one (storage/postgresql/postgres_leases.py).
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Generator, Mapping
 
 from msgspec import Struct
 
 from postil.core import limits
 from postil.workspace.failures import GitFailed
-from postil.workspace.git import DURABLE, git_dialogue, run_git, try_git
+from postil.workspace.git import DURABLE, ask_git, git_dialogue, run_git
 
 SUFFIX = ".comments"
 LOGS = "refs/postil/log/"
@@ -71,11 +71,10 @@ def list_refs(root: str) -> dict[str, str]:
     return {ref: oid for oid, _, ref in pairs}
 
 
-def read_blobs(root: str, names: list[str]) -> list[bytes]:
-    """Returns the content of blobs that are there."""
-    contents: list[bytes] = []
+def read_blobs(root: str, names: Collection[str]) -> Generator[bytes]:
+    """Yields the content of blobs that are there, one after the other: nobody holds all of them."""
     if not names:
-        return contents
+        return
     with git_dialogue(root, "cat-file", "--batch") as (ask, answer):
         for name in names:
             ask.write(name.encode("ascii") + b"\n")
@@ -83,9 +82,8 @@ def read_blobs(root: str, names: list[str]) -> list[bytes]:
             head = answer.readline(1024).split()
             if len(head) != 3 or int(head[2]) > limits.GIT_OBJECT:
                 raise GitFailed("cat-file", 1, f"{name} is missing, or too large")
-            contents.append(answer.read(int(head[2])))
+            yield answer.read(int(head[2]))
             answer.read(1)
-    return contents
 
 
 def write_snapshot(
@@ -126,8 +124,8 @@ def set_refs(root: str, wanted: Mapping[str, str]) -> None:
 
 def find_commit(root: str, ref: str) -> str:
     """Returns the commit that a ref leads to; empty where there is none."""
-    found = try_git(root, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
-    return found.out.strip().decode("ascii") if found.status == 0 else ""
+    found = ask_git(root, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}", no=(1, 128))
+    return found.strip().decode("ascii") if found is not None else ""
 
 
 def _new_ends(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
