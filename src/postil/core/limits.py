@@ -122,5 +122,7 @@ SMALL_FILE: Final = 1 * MIB
 """A file of our own, or of another program's settings."""
 IMPORT: Final = 512 * MIB
 """An export that a person named to be imported."""
+IMPORTED_COMMENTS: Final = 64 * MIB
+"""Exports of comments that are imported together: they are held as objects, at three times their bytes."""
 STANDARD_INPUT: Final = 64 * MIB
 """What a person pipes into a command."""

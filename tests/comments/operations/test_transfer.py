@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from postil.comments.operations.validation import ExportOptions
-from postil.core.failure import Failure
+from postil.core.failure import Failure, InvalidArguments
 from tests.comments.workspaces import Comments, root_of, sidecar, workspace, write
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
@@ -78,3 +78,16 @@ def test_a_long_import_names_its_first_comments_and_says_how_to_see_the_rest(
     assert len(said) < 50
     assert "  … and 480 more comments: `postil comments list` shows them" in said
     assert "  … and 480 more such files" in said
+
+
+def test_exports_that_are_too_large_together_are_refused_with_what_to_do(
+    comments: Comments, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of 55 MB took 36 s and 484 MB; of 512 MB it would have been ten times that."""
+    document = tmp_path / "two.json"
+    document.write_text('{"files":[]}')
+    monkeypatch.setattr("postil.core.limits.IMPORTED_COMMENTS", 2 * document.stat().st_size)
+    assert comments.transfer.import_files((str(document),) * 2).added == ()
+    with pytest.raises(InvalidArguments, match="too large") as refused:
+        comments.transfer.import_files((str(document),) * 3)
+    assert "one by one" in refused.value.advice

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -136,13 +137,18 @@ class TransferTools:
         author: Annotated[str, Meta(description="Who wrote the inline comments")] = "",
     ) -> Imported:
         """Take in exported comments, or turn inline `// @paired:` comments into comments of the sidecar"""
-        documents = [(file, read_records(file, _read_document(file))) for file in files if is_document(file)]
+        documents: list[Sequence[Record]] = []
+        left = limits.IMPORTED_COMMENTS
+        for file in filter(is_document, files):
+            content = _read_document(file, left)
+            left -= len(content)
+            documents.append(read_records(file, content))
         typed = [self._tree.typed(file) for file in files if not is_document(file)]
         sources = [self._tree.source(self._tree.path(file)) for file in typed]
         for source in sources:
             refuse_unlisted(source.path)
         had = set(self._context.store.paths())
-        done = [self._import_records(some) for _, some in documents]
+        done = [self._import_records(some) for some in documents]
         done += [self._import_inline(source, sign(author, self._context.person), remove=remove) for source in sources]
         added = tuple(each for one in done for each in one.added)
         new = dict.fromkeys(each.filePath for each in added if each.filePath not in had)
@@ -334,8 +340,14 @@ def _is_first(name: str, known: set[str]) -> bool:
     return is_first
 
 
-def _read_document(file: str) -> bytes:
+def _read_document(file: str, most: int) -> bytes:
     try:
-        return read_named(file, limits.IMPORT)
+        return read_named(file, most)
     except OSError as fault:
+        if fault.errno == errno.EFBIG:
+            raise InvalidArguments(
+                f"{file} is too large: exports of {limits.IMPORTED_COMMENTS:,} bytes are imported together",
+                advice="Import them one by one; export what is larger file by file (`comments export json FILE`)",
+                path="files",
+            ) from fault
         raise NotFound(f"{file} cannot be read: {fault.strerror}", advice="Name an export of comments") from fault
