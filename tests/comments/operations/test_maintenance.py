@@ -52,6 +52,12 @@ def test_git_merges_branches_with_the_driver(tmp_path: Path, search: str) -> Non
     assert git(root, "status", "--porcelain") == ""
 
 
+def test_who_sets_up_the_merge_is_told_to_commit_the_attributes_before_branching(tmp_path: Path) -> None:
+    """git reads them from the work tree that it merges into: a branch without them is merged line by line."""
+    comments = workspace(tmp_path / "work", **{"a.py": SOURCE})
+    assert "Commit .gitattributes before you branch" in comments.maintenance.setup_git().did
+
+
 @pytest.mark.parametrize("name", ["a.py", "a folder/it's a $name.py", "-v.py"])
 def test_git_merges_the_same_comment_edited_on_both_branches(tmp_path: Path, search: str, name: str) -> None:
     comments = workspace(tmp_path / "work", **{name: SOURCE})

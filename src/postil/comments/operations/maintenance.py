@@ -361,8 +361,8 @@ class MaintenanceTools:
         return GitSetUp(
             True,
             True,
-            "git merges comment files with Postil now, and shows them as text. Commit .gitattributes; everyone runs "
-            "`postil setup git` once.",
+            "git merges comment files with Postil now, and shows them as text. Commit .gitattributes before you "
+            "branch; everyone runs `postil setup git` once.",
         )
 
     def _read_git_state(self) -> GitSetUp:
