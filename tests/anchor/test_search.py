@@ -5,6 +5,7 @@ import pytest
 from postil.anchor.model import SETTLED, Candidate, Source, Span
 from postil.anchor.other_files import OtherFiles
 from postil.anchor.page import Page
+from postil.anchor.relocate import relocate
 from postil.anchor.search import Search
 
 pytestmark = pytest.mark.usefixtures("unhurried")
@@ -190,3 +191,18 @@ def test_what_makes_no_difference_any_more_is_not_asked(
     assert search._judge_again(5) == (0.3 if foreseen is None else 0.4)  # pyright: ignore[reportPrivateUsage]
     assert questions == asked.split()
     assert [len(told) for told in told_at_last] == ([30] if foreseen is None else [])
+
+
+def test_an_else_of_a_function_that_is_gone_does_not_go_to_another_one() -> None:
+    old = (
+        "import json\n\n\ndef fill(kwargs, app=None):\n    if app:\n"
+        '        kwargs.setdefault("cls", app.json_encoder)\n        kwargs.setdefault("sort_keys", app.sorted)\n'
+        '    else:\n        kwargs.setdefault("sort_keys", True)\n        kwargs.setdefault("cls", JSONEncoder)\n\n\n'
+        "def dump(obj, fp, app=None, **kwargs):\n    fill(kwargs, app)\n    fp.write(json.dumps(obj, **kwargs))\n"
+    )
+    new = (
+        "import json\n\n\ndef dump(obj, fp, **kwargs):\n    if current_app:\n"
+        "        current_app.json.dump(obj, fp, **kwargs)\n"
+        '    else:\n        kwargs.setdefault("default", default)\n        json.dump(obj, fp, **kwargs)\n'
+    )
+    assert relocate(old, new, Span(8), "a.py").state in ("review", "orphaned")

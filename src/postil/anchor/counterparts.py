@@ -1,5 +1,6 @@
 """Where rows of an old page and their functions are in a new one, as far as the alignment and the layout tell."""
 
+import re
 from functools import cached_property
 
 from rapidfuzz.distance import Indel
@@ -16,6 +17,7 @@ _LIKELY = 0.5
 _KEPT, _FEWEST = 5, 2  # of the rows that a function held a fifth, and two at least
 _DOUBTFUL = 0.7  # how alike a row is at most that is one of several in its function: a person is asked
 _LONE = 0.8  # how alike a bracket is taken to be that is the only one of its kind in its function
+_CONTROL = re.compile(r"}?(?:else|finally|ensure)[:{]?")  # of rows that go on what is above them
 _COMMON = 4  # rows of one kind: they tell nothing of where they are
 
 
@@ -143,6 +145,21 @@ class Counterparts:
         key = self.old.keys[row]
         many = not is_bare(key) and max(len(self.old.places[key]), len(self.new.places.get(key, ()))) >= _COMMON
         return (many and not settled) or (self.aligned.may_be_copy(row, place) and self._is_kept(row, home))
+
+    def leaves_statement(self, row: int, place: int, heads: Ranked) -> bool:
+        """Returns whether a row such as `else:` would go to another function than its own and to another statement.
+
+        `heads` is where its function may be. Such a row stands in every function: what it goes on tells which it is.
+        """
+        head, now = self.old.frames[row], self.new.frames[place]
+        if self.partial or head < 0 or head == row or not _CONTROL.fullmatch(self.old.keys[row]):
+            return False
+        if self.aligned.forward[head] == now or any(at == now and chance >= _LIKELY for chance, at in heads[:1]):
+            return False
+        if now >= 0 and self.old.name(head) == self.new.name(now):
+            return False
+        before, there = self.old.before(row), self.new.before(place)
+        return before < 0 or there < 0 or self.old.keys[before] != self.new.keys[there]
 
     def _is_kept(self, row: int, home: int) -> bool:
         """Returns whether the function of a row still holds some of the rows that it held."""

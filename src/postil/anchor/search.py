@@ -156,6 +156,10 @@ class Search:
             reason = "its function is still there, and this place is in another one"
             if self._documents_another(start, place):
                 reason = "it documented another declaration"
+            elif not best.path and self._counterparts.leaves_statement(
+                start, place, self._recall(self.old.frames[start])
+            ):
+                reason = "it would go on another statement, in another function"
             elif not best.path and self._evidence.renames.is_another_entry(start, self.new, place):
                 reason = "nothing is left of what told it from the lines beside it"
             elif aligned not in (0, best.span.start):
@@ -325,6 +329,8 @@ class Search:
             return True
         if best.path or self._counterparts.partial:
             return False
+        if self._counterparts.leaves_statement(row, place, self._recall(self.old.frames[row])):
+            return True
         if self._counterparts.leaves_function(row, place, settled=best.confidence == SETTLED):
             return True
         if aligned in (-1, place) or is_bare(self.old.keys[row]):
