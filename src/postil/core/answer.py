@@ -115,7 +115,7 @@ def _in_rows(value: Any, holds_lines: bool = False) -> Any:
     if kind is str:
         if holds_lines or value.isprintable():
             return value
-        from postil.core.others.visible import on_one_line  # most names are plain
+        from postil.core.others.one_line import on_one_line  # most names are plain
 
         return on_one_line(value)
     if isinstance(value, Struct):

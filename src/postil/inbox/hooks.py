@@ -22,8 +22,8 @@ from msgspec import Struct
 
 from postil.core import limits
 from postil.core.others.framing import OTHERS, describe_writer, frame
+from postil.core.others.one_line import on_one_line
 from postil.core.others.untrusted import clean, shorten
-from postil.core.others.visible import on_one_line
 from postil.inbox.answers import Shown
 from postil.inbox.message_records import HOOK
 from postil.inbox.model import ASSISTANT, PERSON, Reply

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.core.others.visible import Style, harmless, on_one_line, paint, styled
+from postil.core.others.visible import Style, harmless, paint, styled
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,3 @@ def test_what_has_no_style_stays_as_it_is() -> None:
             assert paint(words, colors=False) == text
     seen = paint(harmless(styled("\ufdd0r mine \ufdd1", "dim")), colors=True)
     assert seen == "\x1b[2m\\ufdd0r mine \\ufdd1\x1b[0m"
-
-
-@pytest.mark.parametrize(("text", "line"), [("a b", "a b"), ("", ""), ("a\r\n::error::b\u2028c", "a ::error::b c")])
-def test_a_text_on_one_line_has_no_other_row(text: str, line: str) -> None:
-    assert on_one_line(text) == line

@@ -15,7 +15,8 @@ from postil.comments.sidecar.template import fill_template
 from postil.core import call
 from postil.core.answer import LARGEST, Answer
 from postil.core.content import Block, Document, Embedded, Text
-from postil.core.others.visible import harmless, on_one_line
+from postil.core.others.one_line import on_one_line
+from postil.core.others.visible import harmless
 
 LONGEST_CODE = 20_000
 MOST_LISTED = 4 * LARGEST

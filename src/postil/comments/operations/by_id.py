@@ -43,7 +43,7 @@ from postil.core.answer import Answer
 from postil.core.failure import InvalidArguments
 from postil.core.group import MOST_OFFERED, completer
 from postil.core.operation import Spelling, reads, writes
-from postil.core.others.visible import on_one_line
+from postil.core.others.one_line import on_one_line
 from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from postil.comments.operations.answers import CommentNow, list_old_code
 from postil.comments.sidecar.format import strip_tag
 from postil.core import call
-from postil.core.others.visible import on_one_line
+from postil.core.others.one_line import on_one_line
 
 NEAR = 3
 """Lines of code around a comment or a change that are shown with it."""

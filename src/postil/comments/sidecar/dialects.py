@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from postil.comments.model import EDITED_BY, AiMeta, Anchor, Comment, LineNumber, Marker, Param, Reply, Revision, Status
-from postil.core.others.visible import on_one_line
+from postil.core.others.one_line import on_one_line
 
 OWN_KEY = "x-anchor"
 """What we keep on a marker."""

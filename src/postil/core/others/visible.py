@@ -29,11 +29,6 @@ def harmless(text: str) -> str:
     return "".join(piece if at % 2 else show_invisible(piece) for at, piece in enumerate(pieces))
 
 
-def on_one_line(text: str) -> str:
-    """Returns a text without its ends of lines: what follows one would pass for another row, or for a command of CI."""
-    return text if text.isprintable() else " ".join(text.splitlines())
-
-
 def styled(text: str, style: Style) -> str:
     """Returns a text that `paint` colours: marked by characters that mean nothing, because escapes are made visible."""
     return f"{_STYLE}{style[0]}{text}{_PLAIN}"
