@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+from io import BufferedReader, BytesIO
 from pathlib import Path
+from typing import cast
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from postil.comments.sidecar.noted import Noted
 from postil.comments.storage import write_log
-from postil.comments.storage.write_log import WriteLog
+from postil.comments.storage.write_log import LogReader, WriteLog
 
 AT = "2026-11-18T12:00:00Z"
 
@@ -75,3 +80,38 @@ def test_the_files_of_the_log_are_those_of_its_rows(tmp_path: Path) -> None:
         file.write(b'not a line\n{"at":"","path":7,"id":""}\n')
     with log.open() as reader:
         assert reader.paths() == {row.path for row in reader.rows()} == {*names}
+
+
+@given(st.lists(st.sampled_from([b"", b"a", b"ba", b"bbbbbbb", b"c" * 30, b"c" * 23 + b"a"])), st.booleans())
+def test_lines_that_hold_a_word_are_found_as_by_looking_at_each(rows: list[bytes], has_end: bool) -> None:
+    file = cast(BufferedReader, BytesIO(b"\n".join(rows) + b"\n" * has_end))
+    with patch.multiple(write_log, PIECE=8, LONGEST=31):
+        reader = LogReader([file, file])
+        assert [*reader.lines_with(b"a")] == [row for row in reader.lines() if b"a" in row[1]]
+
+
+def test_a_line_that_hardly_ends_hides_no_other() -> None:
+    with patch.multiple(write_log, PIECE=8, LONGEST=31):
+        reader = LogReader([None, cast(BufferedReader, BytesIO(b"a\n" + b"b" * 100 + b"\na\n"))])
+        assert [line for _, line in reader.lines_with(b"a")] == [b"a\n", b"a\n"]
+
+
+class _Counted(BytesIO):
+    """A file that counts how often it is read."""
+
+    asked = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self.asked += 1
+        return super().read(size)
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        self.asked += 1
+        return super().readline(size)
+
+
+def test_a_long_log_is_not_looked_through_line_by_line() -> None:
+    file = _Counted(b'{"id":"c_1"}\n' * 90_000 + b'{"id":"c_2"}\n')
+    reader = LogReader([None, cast(BufferedReader, file)])
+    assert [line for _, line in reader.lines_with(b'"c_2"')] == [b'{"id":"c_2"}\n']
+    assert file.asked < 10

@@ -11,7 +11,7 @@ it is written again (`storage/put_back.py`).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import NamedTuple, TypeAlias
 
@@ -277,16 +277,16 @@ class _Belief:
         return self._known[path]
 
 
-def list_believed(store: Store, is_wanted: Callable[[bytes], bool]) -> Iterator[Written]:
-    """Yields what the log holds of files that may have comments, in the lines that are wanted, oldest first."""
+def list_believed(store: Store, text: bytes) -> Iterator[Written]:
+    """Yields what the log says of files that may have comments, in the lines that hold a text, oldest first."""
     with store.log.open() as log:
-        for _, each in _list_believed(store, log, is_wanted):
+        for _, each in _believe(store, log.lines_with(text)):
             yield each
 
 
-def _list_believed(store: Store, log: LogReader, is_wanted: Callable[[bytes], bool]) -> Iterator[tuple[int, Written]]:
+def _believe(store: Store, lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Written]]:
     believe = _Belief(store)
-    for place, line in log.lines(is_wanted):
+    for place, line in lines:
         each = decode_line(line)
         if each and believe.path(each.path) and _is_sound(each):
             yield place, each
@@ -337,7 +337,7 @@ def _list_noted_replies(store: Store, log: LogReader) -> dict[str, dict[str, tup
     """Returns the replies that we wrote, by file and id: the comment that each is of, and the last line that has it."""
     by_path: dict[str, dict[str, tuple[str, int]]] = {}
     left = MOST_COMMENTS
-    for place, each in _list_believed(store, log, lambda line: b'"replies"' in line or b'"comment"' not in line):
+    for place, each in _believe(store, log.lines(lambda line: b'"replies"' in line or b'"comment"' not in line)):
         if each.comment is None:  # deleted, or moved to another file, where it was written first
             known = by_path.get(each.path, {})
             by_path[each.path] = {name: at for name, at in known.items() if at[0] != each.id}

@@ -32,8 +32,7 @@ class LastEdit(Struct, frozen=True):
 def find_last_edit(store: Store, comment: str) -> LastEdit | None:
     """Returns the last change of a comment's words or status that was not taken back; None where none is known."""
     made: list[LastEdit] = []
-    name = msgspec.json.encode(comment)
-    for each in list_believed(store, lambda line: name in line):
+    for each in list_believed(store, msgspec.json.encode(comment)):
         if each.id != comment or not each.was or each.comment is None or not each.was.keys() <= {*SAID}:
             continue
         if each.undoes:

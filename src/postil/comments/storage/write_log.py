@@ -214,6 +214,24 @@ class LogReader:
                 is_whole = ends
                 at += len(line)
 
+    def lines_with(self, text: bytes) -> Iterator[tuple[int, bytes]]:
+        """Yields the lines that hold a text, and where each is: what lies between them is passed over."""
+        for file, base in zip(self._files, (0, _SECOND), strict=True):
+            at = 0
+            while file is not None and at < MOST_READ:
+                file.seek(at)
+                read = file.read(PIECE + LONGEST)
+                if not read:
+                    break
+                piece = read[: read.rfind(b"\n") + 1]
+                found = piece.find(text)
+                while found >= 0:
+                    begin, end = piece.rfind(b"\n", 0, found) + 1, piece.index(b"\n", found) + 1
+                    if end - begin <= LONGEST + 1:
+                        yield base + at + begin, piece[begin:end]
+                    found = piece.find(text, end)
+                at += len(piece or read)  # without an end of line it is nothing that we wrote
+
     def read(self, place: int) -> Written | None:
         """Returns what a line says."""
         file = self._files[place // _SECOND]
