@@ -218,12 +218,10 @@ class PeopleTools:
     ) -> Shown | Printed:
         """Show one message with its code, its hunk and its replies."""
         shown = self._inbox.show(self._inbox.messages.get(id))
-        text = shown.without_frames()
-        if start == 0 and (call.current().person or len(shown.for_model()) <= LONGEST_SHOWN):
+        piece, end, left = shown.tell(start, LONGEST_SHOWN)
+        if start == 0 and (call.current().person or not left):
             return shown
-        piece = text[start : start + LONGEST_SHOWN]
-        left = len(text) - start - len(piece)
-        more = f"\n… {left} characters more: start={start + len(piece)}" if left > 0 else ""
+        more = f"\n… {left} characters more: start={end}" if left else ""
         return (PrintedPart if shown.has_others else Printed)(piece + more)
 
     @writes("inbox_edit", shell="inbox edit", positional=("id",), flags={"comment": "c"}, tool=False)
