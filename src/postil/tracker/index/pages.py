@@ -68,7 +68,8 @@ def read_page(
         question = question._replace(tree=All((question.tree, Compare("labels", "contains", tuple(labels)))))
     at = read_cursor(cursor, bound, keys) if cursor is not None else 0
     with index.lock:
-        around = QueryContext(now, partial(find_milestones, index.db), partial(has_status, index.db), me)
+        db = index.db
+        around = QueryContext(now, partial(find_milestones, db), partial(has_status, db), me)
         wanted = compile_condition(restrict(question.tree, kind, include_closed), around)
         if wanted.needs_words:
             index.need_words()
@@ -124,24 +125,25 @@ def find_by_prefix(index: Index, prefix: str, kind: str | None, most: int = 10) 
 def _read_snapshot(
     index: Index, keys: Sequence[Key], wanted: Condition, limit: int, at: Cursor | int, bound: str
 ) -> Page:
-    index.db.execute("BEGIN")  # one snapshot for the generation, the rows and what changed
+    db = index.db
+    db.execute("BEGIN")  # one snapshot for the generation, the rows and what changed
     try:
         generation, epoch = index.generation(), index.epoch()
         since, after, offset = generation, None, 0
         if isinstance(at, Cursor):
             after = at.after
-            if at.epoch == epoch and at.generation >= int(read_meta(index.db, "history_from") or 0):
+            if at.epoch == epoch and at.generation >= int(read_meta(db, "history_from") or 0):
                 since = at.generation
         else:
             offset = at
-        found = _select_rows(index.db, keys, wanted, after, limit + 1, offset, since if since != generation else None)
+        found = _select_rows(db, keys, wanted, after, limit + 1, offset, since if since != generation else None)
         if since != generation:
-            past = _rebuild_past(index.db, since, wanted.needs_words)
+            past = _rebuild_past(db, since, wanted.needs_words)
             found += _select_rows(past, keys, wanted, after, limit + 1, 0, None)
             past.close()
             _sort(found, keys)
     finally:
-        index.db.execute("COMMIT")
+        db.execute("COMMIT")
     more = len(found) > limit
     found = found[:limit]
     following = None
