@@ -65,7 +65,7 @@ def test_the_table_is_changed_knowingly() -> None:
         "IMPORTED_COMMENTS": 64 * mib,
         "CONFIG": mib, "REFS": mib, "PACKED_REFS": 512 * mib, "LOGS": 10_000,
         "LOG_SEGMENT": 8 * mib, "LOG_OBJECT": 12 * mib, "LOG_TAIL": 64 * mib, "LOG_SEGMENTS": 100_000,
-            "LOG_NAMES": 262_144,
+            "LOG_NAMES": 262_144, "LOG_EVENT": 4 * mib,
         "TEXT": 65_536, "COMMENT": mib, "CHANGED_COMMENT": 2 * mib, "CHANGED_COMMENTS": 40_000, "THREAD": 1_441_792,
             "MERGED": 24 * mib, "TEXTCONV": 2 * mib,
         "HELD": 40 * mib, "HERE": 131_072, "COMMENTS_HERE": 524_288, "LINES_HERE": 10_000,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from postil.core import limits
 from postil.tracker import events as ev
 from postil.tracker.events import decode, decode_lines, encode, encode_lines, entity_of
+from postil.tracker.validation import LONGEST_TEXT
 from tests.tracker.worlds import ENTITY, pair
 
 
@@ -70,3 +71,12 @@ def test_a_line_is_one_event_or_none():
     assert ev.decode_lines(one + b" " + two + b"\n" + spanning) == []
     assert [event.id for event in ev.decode_lines(one + b"\n5\n\n" + two + b"\n6")] == ["a", "b"]  # numbers are none
     assert [event.id for part in ev.decode_parts(b"\n".join([one, two] * 9), 100) for event in part] == ["a", "b"] * 9
+
+
+def test_an_event_that_is_longer_than_any_that_can_be_written_is_not_believed():
+    head = b'{"t":"comment","ent":"%s","id":"%s","r":"x","n":1,"l":1,"c":"c","body":"%s"}'
+    most = limits.LOG_EVENT - len(head % (ENTITY.encode(), b"a", b""))
+    good = head % (ENTITY.encode(), b"a", b"b" * most)
+    long = head % (ENTITY.encode(), b"c", b"b" * (most + 1))
+    assert [event.id for event in decode_lines(long + b"\n" + good + b"\n" + long)] == ["a"]
+    assert most > 4 * LONGEST_TEXT

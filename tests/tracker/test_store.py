@@ -52,3 +52,9 @@ def test_what_nobody_would_believe_is_not_written(store: Store):
     entity = store.entity(id_)
     assert entity is not None
     assert entity.labels == ()
+
+
+def test_a_text_that_is_longer_as_it_is_stored_than_anybody_would_believe_is_not_written(store: Store):
+    id_ = create(store, "Mine")
+    with pytest.raises(InvalidParams, match="more than 4 MB as it is stored"), store.transaction() as tx:
+        tx.write(ev.Described, id_, text="\x01" * 800_000)

@@ -74,6 +74,8 @@ LOG_OBJECT: Final = 12 * MIB
 """An object of a log, as we read it: a segment may exceed its size by one event."""
 LOG_NAMES: Final = 256 * KIB
 """What one event of a log says beside its texts: labels, people, links, writers. A larger one is not believed."""
+LOG_EVENT: Final = 4 * MIB
+"""One event of a log: a description or comment of a million characters. A larger one is not believed."""
 LOG_TAIL: Final = 64 * MIB
 """The commits of a log that no segment holds yet, together."""
 LOG_SEGMENTS: Final = 100_000

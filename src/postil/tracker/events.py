@@ -204,7 +204,7 @@ def encode(event: Known) -> bytes:
 
 def decode(line: bytes) -> Event | None:
     """Returns the event of a line; None when the line is no event at all."""
-    if len(line) > limits.LOG_NAMES and names_too_much(line):
+    if len(line) > limits.LOG_NAMES and (len(line) > limits.LOG_EVENT or names_too_much(line)):
         return None
     try:
         return _known.decode(line)
@@ -257,7 +257,7 @@ def _decode_each(text: bytes) -> list[Event]:
     return [event for event in each if event is not None]
 
 
-def decode_parts(lines: bytes, size: int = 1 << 20) -> Iterator[list[Event]]:
+def decode_parts(lines: bytes, size: int = 1 << 18) -> Iterator[list[Event]]:
     """Yields every event of a run of lines, some at a time; lines that are none are left out."""
     at = 0
     while at < len(lines):

@@ -242,6 +242,11 @@ class Transaction:
         }
         event = msgspec.convert(stamped, kind)
         line = encode(event)  # pyright: ignore[reportArgumentType]
+        if len(line) > limits.LOG_EVENT:
+            raise InvalidParams(
+                f"One change has more than {limits.LOG_EVENT // limits.MIB} MB as it is stored",
+                advice="Shorten its text",
+            )
         if len(line) > limits.LOG_NAMES and names_too_much(line):
             raise InvalidParams(
                 f"One change names more than {limits.LOG_NAMES // limits.KIB} kB of labels, people or links",

@@ -98,3 +98,12 @@ def test_more_logs_than_git_may_be_asked_for_at_once(tmp_path: Path, monkeypatch
         sources.append(LogSource([(f"{log}", Segment(0, 1, oid))], [], refuse))
     runs = merge_in_order(root, sources, lambda _, line: None)
     assert [clock for run in runs for clock, _, _ in run] == list(range(1, 13))
+
+
+def test_lines_that_no_segment_holds_are_decoded_some_at_a_time():
+    """All of them as events took thirty times their bytes."""
+    source = LogSource([], [commit("a", list(range(1, 2001)))], refuse)
+    held: list[bytes] = []
+    runs = [[*run] for run in merge_in_order("/nowhere", [source], lambda _, line: held.append(line))]
+    assert sum(map(len, runs)) == len(held) == 2000
+    assert max(map(len, runs)) < 500

@@ -5,10 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from msgspec import UNSET
+
 from postil.tracker.index.tables import Row
-from postil.tracker.operations.answers import Counts, MilestoneCounts, count_parts, make_item
+from postil.tracker.operations.answers import Counts, MilestoneCounts, count_parts, make_item, trim
 from postil.tracker.operations.plan_answers import Ready, ReadyItem
+from postil.tracker.store import Store
+from postil.workspace.repository import find_repository
 from tests.tracker.groups import Tracker
+from tests.tracker.hostile import event, write_log
 
 
 def row(kind: str, **data: object) -> Row:
@@ -82,3 +87,33 @@ def test_the_next_issue_is_told_in_words(repository: Path):
     assert "priority high; labels bug" in told
     assert "Do it\n\n- [x] a" in told
     assert "1 of 2 criteria done" in told
+
+
+def test_an_answer_is_made_of_what_it_has_room_for(repository: Path):
+    """All changes of labels of a flood were made, and long comments held whole, of which an answer shows little."""
+    mine = Tracker(repository)
+    id_ = "11111111-0000-4000-8000-000000000001"
+    many = [f"l{number}" for number in range(5000)]
+    write_log(
+        repository,
+        event(id_, 1, "created", 1, kind="issue", title="T", description="- [ ] a\n" * 150),
+        *(event(id_, number, "labels", number, add=many) for number in range(2, 40)),
+        *(event(id_, number, "comment", number, c=f"c{number}", body="b" * 50_000) for number in range(40, 45)),
+    )
+    store = Store(find_repository(str(repository)))
+    store.refresh()
+    entity = store.entity(id_)
+    assert entity is not None
+    trimmed = trim(entity)
+    assert len(trimmed.label_events) == 1000
+    assert max(len(one.body) for one in trimmed.comments) < 5000
+    shown = mine.show("issue", id_)
+    assert shown.label_events is not UNSET
+    assert len(shown.label_events) == 20
+    assert shown.criteria is not UNSET
+    assert len(shown.criteria) == 100
+    assert shown.comments[0].body.startswith("bbb")
+    body, _, left = shown.comments[0].body.partition("… (")
+    assert len(body) + int(left.split()[0]) == 50_000
+    assert any("label_events: 189980 more" in one for one in shown.shortened or ())
+    assert any("criteria: 50 more" in one for one in shown.shortened or ())

@@ -98,3 +98,19 @@ def test_sequences_are_made_when_somebody_looks() -> None:
     with pytest.raises(IndexError):
         entity.comments[9]
     assert entity.comments != held.comments[:-1]
+
+
+def test_names_of_writers_who_wrote_nothing_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event may name ten thousand; somebody can write many such events."""
+    monkeypatch.setattr(large_history, "_MOST_NAMED", 50)
+    one, other = pair()
+    one.write(ev.Labelled, add=("x",))
+    other.write(ev.Labelled, add=("x",))
+    known = {**{f"nobody{number}": 1 for number in range(100)}, one.known()[-1].r: 9}
+    forged = ev.Labelled(ent=ENTITY, id="f", r="forger", n=1, l=9, rm=("x",), dep=known)
+    events = [*one.known(), *other.known(), forged]
+    lines = b"\n".join(dict.fromkeys(ev.encode(event) for event in events if not isinstance(event, ev.Unknown)))
+    held = LargeHistory(lines)
+    assert held._writers == len({event.r for event in events})  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(folding, "LARGE", 0)
+    assert written(fold_lines(lines)) == written(fold(ev.decode_lines(lines)))

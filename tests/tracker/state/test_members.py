@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from postil.tracker import events as ev
+from postil.tracker.state import members
 from postil.tracker.state.causality import Causality
 from postil.tracker.state.members import MOST, Members
 from tests.tracker.worlds import Replica, pair
@@ -46,3 +49,33 @@ def test_a_set_has_so_many_members_and_takes_another_when_one_is_gone():
     one.write(ev.Labelled, rm=("l00000",), add=("later",))
     assert len([*members_of(one)]) == MOST
     assert "later" in members_of(one)
+
+
+def test_a_set_is_kept_in_by_so_many_additions(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(members, "MOST_ADDITIONS", 3)
+    one, other = pair()
+    for _ in range(5):
+        one.write(ev.Labelled, add=("x", "x"))
+    other.fetch(one)
+    one.write(ev.Labelled, add=("late",))
+    assert [*members_of(one)] == ["x"]
+    other.write(ev.Labelled, rm=("x",), add=("y", "z"))
+    one.fetch(other)
+    assert [*members_of(one)] == ["y", "z"]
+
+
+def test_a_removal_asks_once_what_its_writer_had_seen():
+    """It was asked for each member: thousands of writers for each of thousands of labels."""
+    one, _ = pair()
+    names = tuple(f"l{number}" for number in range(20))
+    one.write(ev.Labelled, add=names)
+    one.write(ev.Labelled, rm=names)
+    seen = Causality(one.known())
+    asked: list[int] = []
+    knowledge = seen.knowledge
+    seen.knowledge = lambda ref: asked.append(ref) or knowledge(ref)
+    found: Members[str, str] = Members(seen)
+    found.update(0, names)
+    found.update(1, (), names)
+    assert [*found] == []
+    assert asked == [1]

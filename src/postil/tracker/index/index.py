@@ -42,7 +42,7 @@ from postil.tracker.index.rows import merge_lines, write_build, write_words
 from postil.tracker.index.tables import TABLES, VERSION, create_tables, read_meta, write_meta
 from postil.tracker.log.format import LogCommit, LogDamaged, Segment, read_runs
 from postil.tracker.log.merge_read import LogSource, merge_in_order
-from postil.tracker.log.new_commits import LogVanished, find_new_commits, note_damage, remember
+from postil.tracker.log.new_commits import LogVanished, NewCommits, find_new_commits, note_damage, remember
 from postil.tracker.log.refs import Tip, list_logs
 from postil.tracker.log.salvage import read_reflog, walk
 from postil.tracker.text import paused_collection
@@ -372,13 +372,14 @@ def _build(path: str, root: str, folder: str | None) -> sqlite3.Connection:
 
 def _fill(db: sqlite3.Connection, root: str, folder: str | None) -> int:
     marks: dict[str, str] = {}
-    sources: list[LogSource] = []
-    for one in find_new_commits(db, root, list_logs(root)):
+
+    def make_source(one: NewCommits) -> LogSource:  # after which nothing holds its commits
         fresh = [segment for segment in one.unread.segments if segment.oid not in marks]  # two logs may share some
         marks.update((segment.oid, make_mark(n)) for n, segment in enumerate(fresh, len(marks) + 1))
-        sources.append(
-            LogSource([(marks[s.oid], s) for s in fresh], one.unread.commits, _Rescue(root, db, one.tip).find_lines)
-        )
+        rescue = _Rescue(root, db, one.tip)
+        return LogSource([(marks[s.oid], s) for s in fresh], one.unread.commits, rescue.find_lines)
+
+    sources = [*map(make_source, find_new_commits(db, root, list_logs(root)))]
     bulk = BulkFold()
     held: dict[str, list[bytes]] = {}
     for events in merge_in_order(root, sources, lambda id_, line: held.setdefault(id_, []).append(line)):

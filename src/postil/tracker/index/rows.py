@@ -66,7 +66,7 @@ ReadLines = Callable[[Sequence[str]], Iterator[tuple[str, bytes]]]
 def write_build(
     db: sqlite3.Connection, bulk: BulkFold, held: dict[str, list[bytes]], read_lines: ReadLines, most: int
 ) -> int:
-    """Write every entity of a build into empty tables. `held` has the lines that are in no segment.
+    """Write every entity of a build into empty tables. `held` has the lines that are in no segment; it is emptied.
 
     Returns the highest clock seen that is not beyond `most`.
     """
@@ -79,7 +79,8 @@ def write_build(
     db.executemany(INSERT_ENT, kin.rows)
     kin.write(db)
     create_tables(db, INDEXES)
-    db.executemany("UPDATE log SET lines = ? WHERE id = ?", ((b"\n".join(lines), id_) for id_, lines in held.items()))
+    own = ((b"\n".join(held.pop(id_)), id_) for id_ in [*held])
+    db.executemany("UPDATE log SET lines = ? WHERE id = ?", own)
     db.executemany("INSERT OR IGNORE INTO aim SELECT ?, n FROM log WHERE id = ?", bulk.aims)
     db.executemany("INSERT OR IGNORE INTO origin SELECT ?, n FROM log WHERE id = ?", bulk.origins)
     for id_, lines in read_lines(kin.broken):
@@ -227,7 +228,7 @@ def merge_lines(
     changed = {
         id_
         for id_, arrived in touched.items()
-        if _merge_one(db, id_, before.get(id_, b""), arrived, generation, with_words, recent)
+        if _merge_one(db, id_, before.pop(id_, b""), arrived, generation, with_words, recent)
     }
     return changed, clock
 
@@ -252,13 +253,15 @@ def _merge_one(
         if not new:
             return False
         new_lines = b"\n".join([old_lines, *new] if old_lines else new)
+    count = old_lines.count(b"\n") + 1 if old_lines else 0
+    del old_lines  # it may be as large as a log
     found = db.execute("SELECT n FROM log WHERE id = ?", (id_,)).fetchone()
     if found:
         n: int = found[0]
         db.execute("UPDATE log SET places = NULL, lines = ? WHERE n = ?", (new_lines, n))
     else:
         n = db.execute("INSERT INTO log(id, lines) VALUES (?, ?)", (id_, new_lines)).lastrowid or 0
-    db.execute("INSERT INTO history VALUES (?, ?, ?)", (generation, n, old_lines.count(b"\n") + 1 if old_lines else 0))
+    db.execute("INSERT INTO history VALUES (?, ?, ?)", (generation, n, count))
     if comments:
         add_comments(db, n, comments, with_words)
         return True
@@ -278,8 +281,10 @@ def _find_present(lines: bytes, some: Collection[bytes]) -> list[bytes]:
     if len(lines) < LARGE or len(some) > _FEW:
         present = set(lines.split(b"\n"))
         return [line for line in some if line in present]
-    framed = b"\n%b\n" % lines  # not parted: the parts would be larger than the lines
-    return [line for line in some if b"\n%b\n" % line in framed]
+    # Neither parted nor copied: it would take more than the lines.
+    first = lines[: lines.find(b"\n")] if b"\n" in lines else lines
+    last = lines[lines.rfind(b"\n") + 1 :]
+    return [line for line in some if line in (first, last) or b"\n%b\n" % line in lines]
 
 
 def write_entity(db: sqlite3.Connection, n: int, entity: Entity | None, with_words: bool = False) -> None:

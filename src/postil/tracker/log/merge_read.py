@@ -28,7 +28,7 @@ class LogSource:
     def __init__(self, segments: Sequence[tuple[str, Segment]], commits: Sequence[LogCommit], damaged: Damaged) -> None:
         self._damaged = damaged
         self.segments = deque(segments)
-        self.lines = [line for commit in commits for line in commit.lines.split(b"\n") if line]
+        self.lines = deque(line for commit in commits for line in commit.lines.split(b"\n") if line)
         self.asked = 0
         """How many segments git was asked for and has not given yet."""
         self.arrived: dict[str, bytes] = {}
@@ -99,16 +99,25 @@ def _advance(talk: _SegmentReader, source: LogSource, held: Callable[[str, bytes
         cut = source.sealed.find(b"\n", source.decoded + _AT_ONCE) + 1 or len(source.sealed)
         source.events = decode_lines(source.sealed[source.decoded : cut])
         source.decoded = cut
-    if not source.events and source.lines:
-        found = [(event, line) for line in source.lines if (event := decode(line)) is not None]
-        for event, line in found:
-            held(event.ent, line)
-        source.lines.clear()
-        source.events, source.place = [event for event, _ in found], ""
+    while not source.events and source.lines:
+        source.events, source.place = _decode_some(source.lines, held), ""
     source.count += len(source.events)
     source.clocks = list(map(_clock, source.events))
     source.last = source.clocks[-1] if source.clocks else 0
     return bool(source.events)
+
+
+def _decode_some(lines: deque[bytes], held: Callable[[str, bytes], object]) -> list[Event]:
+    """Returns the next events of lines that no segment has; the lines are held, and gone from these."""
+    found: list[Event] = []
+    size = 0
+    while lines and size < _AT_ONCE:
+        line = lines.popleft()
+        size += len(line)
+        if (event := decode(line)) is not None:
+            held(event.ent, line)
+            found.append(event)
+    return found
 
 
 _AT_ONCE = 16 << 10

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
@@ -15,6 +17,10 @@ from postil.tracker.vocabulary import LONGEST_NAME, NO_PRIORITY, PRIORITIES
 
 _MOST_BYTES = 20_000
 _FEW = 20
+_MOST_MADE = 1000
+"""Changes of labels, lost values and lost claims that are made for an answer with room for a few."""
+_LONGEST = 4000
+_CUT = re.compile(r"… \((\d+) more characters\)\Z")
 
 
 class Counts(Struct, frozen=True):
@@ -250,7 +256,29 @@ def list_left(shown: Shown) -> list[str]:
     return [*left, f"{undone} of {len(boxes)} criteria not done"] if undone else left
 
 
-def bound_shown(shown: Shown, most: int = _MOST_BYTES) -> Shown:
+def trim(entity: Entity) -> Entity:
+    """Returns an entity without what no answer has room for, which is then never made of its events."""
+    lists = entity.label_events, entity.conflicts, entity.lost_claims
+    is_held = isinstance(entity.comments, tuple) and isinstance(entity.conflicts, tuple)
+    if is_held and max(map(len, lists)) <= _MOST_MADE:
+        return entity
+    from postil.tracker.state.large_history import MadeOnDemand  # hardly an entity is so large
+
+    def make_comment(at: int) -> Comment:
+        comment = entity.comments[at]
+        return replace(comment, body=_cut_text(comment.body, _LONGEST))
+
+    conflicts = (entity.conflicts[at] for at in range(max(0, len(entity.conflicts) - _FEW - 1), len(entity.conflicts)))
+    return replace(
+        entity,
+        comments=MadeOnDemand(len(entity.comments), make_comment),
+        label_events=entity.label_events[-_MOST_MADE:],
+        conflicts=tuple(replace(one, value=one.value and _cut_text(one.value, _LONGEST)) for one in conflicts),
+        lost_claims=entity.lost_claims[-_MOST_MADE:],
+    )
+
+
+def bound_shown(shown: Shown, entity: Entity, most: int = _MOST_BYTES) -> Shown:
     """Returns an entity that fits into an answer: lists and texts are cut, and it says which."""
     if _measure(shown) <= most:
         return shown
@@ -260,14 +288,18 @@ def bound_shown(shown: Shown, most: int = _MOST_BYTES) -> Shown:
         items = getattr(shown, name) or ()
         if len(items) > (5 * _FEW if name in ("labels", "assignees") else _FEW):
             changes[name] = items[-_FEW:]
-            cut.append(f"{name}: {len(items) - _FEW} more; `git mile log` and `show --json` have all")
+            known = len(getattr(entity, name) if name in ("label_events", "conflicts") else items)
+            cut.append(f"{name}: {known - _FEW} more; `git mile log` and `show --json` have all")
+    if shown.criteria and len(shown.criteria) > 5 * _FEW:
+        changes["criteria"] = shown.criteria[: 5 * _FEW]
+        cut.append(f"criteria: {len(shown.criteria) - 5 * _FEW} more; `git mile show --json` has all")
     shown = replace(shown, **changes)
-    length = 4000
+    length = _LONGEST
     while _measure(shown) > most and length > 50:
         comments = [replace(one, body=_cut_text(one.body, length)) for one in shown.comments]
         shown = replace(shown, comments=comments, description=_cut_text(shown.description or "", 2 * length) or None)
         length //= 2
-    if length < 4000:
+    if length < _LONGEST:
         cut.append(f"texts: cut at {length * 2} characters; `git mile show {shown.id[:8]}` has them whole")
     while _measure(shown) > most and shown.comments:
         omitted = shown.comments_omitted or 0
@@ -280,7 +312,14 @@ def _measure(shown: Shown) -> int:
 
 
 def _cut_text(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[:length]}… ({len(text) - length} more characters)"
+    """Returns a text of so many characters, and how many more there are; also of one that was cut before."""
+    if len(text) <= length:
+        return text
+    cut = _CUT.search(text, len(text) - 40) if len(text) > 40 else None
+    whole = cut.start() + int(cut[1]) if cut else len(text)
+    if cut and cut.start() <= length:
+        return text
+    return f"{text[:length]}… ({whole - length} more characters)"
 
 
 def _show_claim(claim: Claim, now: str) -> ShownClaim:

@@ -19,7 +19,7 @@ from postil.core.operation import Spelling, reads
 from postil.tracker.failures import InvalidParams, InvalidRequest, ServerError, TrackerFailure
 from postil.tracker.index.pages import DEFAULT_LIMIT, Page
 from postil.tracker.issues import Issues
-from postil.tracker.operations.answers import Listed, Shown, bound_shown, show_comment
+from postil.tracker.operations.answers import Listed, Shown, bound_shown, show_comment, trim
 from postil.tracker.operations.arguments import Columns, EntityKind, Filter, Format, Id, Kind, Sort, full_kind
 from postil.tracker.shell.columns import COLUMNS, DEFAULT_COLUMNS, Drawing
 from postil.tracker.shell.tables import Details, ListedDetails, Listing, ShownInFull, make_details
@@ -170,7 +170,8 @@ class ContractTools:
         if not in_full:
             with _contract_codes():
                 issues.refresh()
-                return bound_shown(issues.show(issues.find(id, entity), limit_comments, skip_comments))
+                found = issues.find(id, entity)
+                return bound_shown(issues.show(trim(found), limit_comments, skip_comments), found)
         store = issues.refresh()
         found = issues.find(id) if as_of is None else issues.find_past(id, as_of)
         milestone = store.entity(found.milestone) if found.milestone else None

@@ -6,9 +6,12 @@ import re
 
 from msgspec import Struct
 
-from postil.tracker.state.text_merge import BOX
-
-_FENCE = re.compile(r"^\s*(```|~~~)")
+MOST = 10_000
+"""Boxes of a text that count. Further ones are only text."""
+_BOX_OR_FENCE = re.compile(
+    r"^[^\S\n]*(?:(?P<fence>```|~~~)|[-*+][^\S\n]+\[(?P<mark>[ xX])\][^\S\n]+(?P<text>.*)$)", re.MULTILINE
+)
+"""A box is what `text_merge.BOX` finds in a line; the whole text is looked through at once, without parting it."""
 
 
 class Criterion(Struct, frozen=True):
@@ -23,7 +26,7 @@ def list_criteria(description: str) -> list[Criterion]:
     """Returns the boxes of a text, those inside code left out."""
     return [
         Criterion(number, found["text"].strip(), found["mark"] != " ")
-        for number, (_, found) in enumerate(_find_boxes(description), 1)
+        for number, found in enumerate(_find_boxes(description), 1)
     ]
 
 
@@ -32,10 +35,8 @@ def tick(description: str, number: int, done: bool) -> str | None:
     boxes = _find_boxes(description)
     if not 1 <= number <= len(boxes):
         return None
-    at, found = boxes[number - 1]
-    lines = description.split("\n")
-    lines[at] = f"{found['before']}{'x' if done else ' '}{found['after']}{found['text']}"
-    return "\n".join(lines)
+    begin, end = boxes[number - 1].span("mark")
+    return f"{description[:begin]}{'x' if done else ' '}{description[end:]}"
 
 
 def add_criteria(description: str, texts: list[str]) -> str:
@@ -45,13 +46,15 @@ def add_criteria(description: str, texts: list[str]) -> str:
     return f"{description}{joint}{boxes}"
 
 
-def _find_boxes(description: str) -> list[tuple[int, re.Match[str]]]:
-    found: list[tuple[int, re.Match[str]]] = []
+def _find_boxes(description: str) -> list[re.Match[str]]:
+    found: list[re.Match[str]] = []
     fence = ""
-    for at, line in enumerate(description.split("\n")):
-        edge = _FENCE.match(line)
-        if edge and (not fence or edge[1] == fence):
-            fence = "" if fence else edge[1]
-        elif not fence and (box := BOX.match(line)):
-            found.append((at, box))
+    for one in _BOX_OR_FENCE.finditer(description):
+        edge = one["fence"]
+        if edge and (not fence or edge == fence):
+            fence = "" if fence else edge
+        elif not fence:
+            found.append(one)
+            if len(found) == MOST:
+                break
     return found

@@ -69,7 +69,8 @@ def _fold(seen: History[Replica]) -> Entity | None:
     assignees: Members[str, Replica] = Members(seen)
     links: Members[tuple[str, str], Replica] = Members(seen)
     comments = _Comments(seen)
-    label_events, label_places = seen.make_refs(), seen.make_refs()
+    labelled, label_ends = seen.make_refs(), seen.make_refs()
+    """The events that changed labels, and how many changes there are with each."""
     claim: Claim | None = None
     lost, creations = seen.make_refs(), seen.make_refs()
     ref = -1
@@ -88,9 +89,8 @@ def _fold(seen: History[Replica]) -> Entity | None:
             writes["description"].append(ref)
         elif isinstance(event, Labelled):
             labels.update(ref, event.add, event.rm)
-            for place in range(len(event.rm) + len(event.add)):
-                label_events.append(ref)
-                label_places.append(place)
+            labelled.append(ref)
+            label_ends.append((label_ends[-1] if label_ends else 0) + len(event.rm) + len(event.add))
         elif isinstance(event, Assigned):
             assignees.update(ref, event.add, event.rm)
         elif isinstance(event, Linked):
@@ -138,7 +138,7 @@ def _fold(seen: History[Replica]) -> Entity | None:
         updated=Stamp(last.l, last.r),
         updated_ts=last.ts,
         label_events=seen.gather(
-            len(label_events), lambda at: _make_label_event(seen.read(label_events[at]), label_places[at])
+            label_ends[-1] if label_ends else 0, lambda at: _make_label_event(seen, labelled, label_ends, at)
         ),
         origin=created.origin,
         closed_ts=status_write.ts if status == "closed" else None,
@@ -220,8 +220,10 @@ def _read_text(event: Event) -> str:
     return _read_value(event, "description") or ""
 
 
-def _make_label_event(event: Event, place: int) -> LabelEvent:
-    """Returns one of the changes that an event made: removals first."""
+def _make_label_event(seen: History[Replica], labelled: Sequence[int], ends: Sequence[int], at: int) -> LabelEvent:
+    """Returns one of the changes that events made: of each, removals first."""
+    which = bisect_right(ends, at)
+    event, place = seen.read(labelled[which]), at - (ends[which - 1] if which else 0)
     assert isinstance(event, Labelled)
     if place < len(event.rm):
         return LabelEvent("remove", event.rm[place], event.a, event.ts)

@@ -15,7 +15,10 @@ from typing import Protocol, TypeVar, cast, overload
 from postil.tracker.events import MAX_CLOCK, Event, decode, decode_lines
 
 T = TypeVar("T")
-_CHUNK = 1 << 20
+_CHUNK = 1 << 18
+"""Bytes decoded at a time: names may take fifty times as much when they are understood."""
+_MOST_NAMED = 10_000
+"""Writers whose names are held before only those are that wrote something here: of others no event can be known."""
 _NEAR = 4096
 """Bytes between lines that are read with them: less than what another read costs."""
 _TOGETHER = 4096
@@ -32,6 +35,10 @@ class StoredLines(Protocol):
 
 class Tangled(Exception):
     """One id stands for several events."""
+
+
+class _NamesMany(Exception):
+    """The events name more writers than are held before it is known which of them wrote."""
 
 
 class MadeOnDemand(Sequence[T]):
@@ -76,7 +83,14 @@ class LargeHistory:
         """What an event knew lies before its end, and after that of the event before it."""
         self._last: tuple[int, Event] | None = None
         clocks, self._writers = array("q"), 0
-        repeated, ranks, is_sorted = self._take_in(clocks)
+        try:
+            repeated, ranks, is_sorted = self._take_in(clocks, {}, _MOST_NAMED)
+        except _NamesMany:
+            noted = (clocks, self._begin, self._size, self._writer, self._number)
+            for numbers in (*noted, self._known_end, self._known_writer, self._known_number):
+                del numbers[:]
+            writers = dict.fromkeys(event.r for _, _, events in self._chunks() for event in events)
+            repeated, ranks, is_sorted = self._take_in(clocks, {name: at for at, name in enumerate(writers)}, 0)
         self._order: Sequence[int] = range(len(clocks))
         if repeated or not is_sorted:
             self._order = self._sort(clocks, ranks, self._find_repeats(repeated))
@@ -186,12 +200,13 @@ class LargeHistory:
             yield at, some.split(b"\n"), decode_lines(some)
             at += len(some) + 1
 
-    def _take_in(self, clocks: array[int]) -> tuple[set[int], array[int], bool]:
-        """Read all events once.
+    def _take_in(self, clocks: array[int], writers: dict[str, int], most: int) -> tuple[set[int], array[int], bool]:
+        """Read all events once. Raises _NamesMany where they name more than `most` writers.
+
+        If `most` is 0, those that are not among `writers` are left out.
 
         Returns the hashes of ids that come more than once, the rank of each writer by name, and whether all are sorted.
         """
-        writers: dict[str, int] = {}
         hashes = array("q")
         is_sorted, last = True, (0, "", 0)
         for begin, lines, events in self._chunks():
@@ -202,7 +217,14 @@ class LargeHistory:
                 self._number.append(event.n)
                 self._writer.append(writers.setdefault(event.r, len(writers)))
                 for replica, number in event.dep.items() if event.dep else ():
-                    self._known_writer.append(writers.setdefault(replica, len(writers)))
+                    writer = writers.get(replica)
+                    if writer is None:
+                        if not most:
+                            continue
+                        if len(writers) >= most:
+                            raise _NamesMany
+                        writer = writers[replica] = len(writers)
+                    self._known_writer.append(writer)
                     self._known_number.append(min(max(number, 0), MAX_CLOCK - 1))
                 self._known_end.append(len(self._known_number))
                 if is_sorted:

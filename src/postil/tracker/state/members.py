@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 MOST = 10_000
 """Members of one set. What a log adds beyond them has no effect, for everybody alike."""
+MOST_ADDITIONS = 50_000
+"""Additions that keep the members of one set in, together. Further ones have no effect either."""
 K = TypeVar("K", bound=Hashable)
 Replica = TypeVar("Replica", str, int)
 
@@ -23,6 +25,8 @@ class Members(Generic[K, Replica]):
         """The events that keep a member in, in order."""
         self._places: dict[K, dict[Replica, int | _Written]] = {}
         """Where those are written: for each writer the event, or several. Mostly one, and then a list is too large."""
+        self._held = 0
+        """How many additions there are."""
 
     def __iter__(self) -> Iterator[K]:
         return iter(self._additions)
@@ -33,12 +37,17 @@ class Members(Generic[K, Replica]):
 
     def update(self, ref: int, add: Sequence[K] = (), rm: Sequence[K] = ()) -> None:
         """Take in one event; they must come in their order."""
+        known: dict[Replica, int] = {}
         for member in rm:
             if member in self._additions:
-                self._remove(ref, member)
-        for member in add:
+                known = known or self._find_known(ref)
+                self._remove(member, known)
+        for member in dict.fromkeys(add):
+            if self._held >= MOST_ADDITIONS:
+                break
             if len(self._additions) >= MOST and member not in self._additions:
                 continue
+            self._held += 1
             self._additions.setdefault(member, {})[ref] = None
             by_writer = self._places.setdefault(member, {})
             for replica, number in self._seen.places(ref):
@@ -50,16 +59,25 @@ class Members(Generic[K, Replica]):
                     both.add(self._find_number(written, replica), written)
                     both.add(number, ref)
 
-    def _remove(self, ref: int, member: K) -> None:
-        additions, by_writer = self._additions[member], self._places[member]
+    def _find_known(self, ref: int) -> dict[Replica, int]:
+        """Returns the last number of each writer that the writer of an event had seen."""
+        known: dict[Replica, int] = {}
         for replica, number in self._seen.knowledge(ref):
-            written = by_writer.get(replica)
+            known[replica] = max(number, known.get(replica, 0))
+        return known
+
+    def _remove(self, member: K, known: dict[Replica, int]) -> None:
+        additions, by_writer = self._additions[member], self._places[member]
+        self._held -= len(additions)
+        for replica in [*by_writer] if len(by_writer) < len(known) else [one for one in known if one in by_writer]:
+            number, written = known.get(replica, 0), by_writer[replica]
             if isinstance(written, _Written):
                 for one in written.take(number):
                     additions.pop(one, None)
-            elif written is not None and self._find_number(written, replica) <= number:
+            elif self._find_number(written, replica) <= number:
                 additions.pop(written, None)
                 del by_writer[replica]
+        self._held += len(additions)
         if not additions:
             del self._additions[member], self._places[member]
 
