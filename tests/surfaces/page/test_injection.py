@@ -11,9 +11,9 @@ from tests.emulator.app import Emulator
 from tests.emulator.changes import changed as changed_file
 from tests.emulator.server import running
 from tests.emulator.world import DEVELOPER
-from tests.surfaces.page.pages import PATIENCE, ServedPage, browse, serve_page
+from tests.surfaces.page.pages import PATIENCE, ServedPage, browse, serve_page, wait_until_live
 from tests.surfaces.programs import run
-from tests.workspace.repositories import git
+from tests.workspace.repositories import git, new_repository
 
 expect.set_options(timeout=PATIENCE)
 RUN = "window.ran=1"
@@ -56,6 +56,10 @@ def hostile_repository(folder: Path) -> Path:
     for name in names[1:]:
         (folder / f"{name}.py").write_text("x = '''\n" + "\n".join(reversed(CORPUS)) + "\n'''\n")
     return folder
+
+
+OUR_NAMES = ("changes", "content", "form-token", "remark-form", "says", "send", "theme")
+"""Names of elements that the page's script looks for."""
 
 
 def converse(served: ServedPage) -> None:
@@ -157,6 +161,23 @@ def test_no_value_of_gitlab_runs(browser: Browser, tmp_path: Path) -> None:
                 strange = "main script, main iframe, main math, main object, [onerror], [onload], [onfocus]"
                 assert page.locator(f"{strange}, [href^='javascript'], [src^='javascript']").count() == 0, path
             assert said == []
+
+
+def test_no_file_takes_the_name_of_an_element_of_ours(browser: Browser, tmp_path: Path) -> None:
+    folder = new_repository(tmp_path / "repo", plain__txt="one\n")
+    for name in OUR_NAMES:
+        (folder / name).write_text("<b>one</b>\n")
+    with serve_page(folder) as served, browse(browser, served, "/changes") as page:
+        wait_until_live(page)
+        scroll_through(page)
+        ids = page.evaluate("[...document.querySelectorAll('[id]')].map((node) => node.id)")
+        assert [name for name in {*ids} if ids.count(name) > 1] == []
+        page.locator("section.file[data-file='says'] td.num").last.click()
+        page.locator(".form-row textarea[name=comment]").fill("A remark")
+        page.locator(".form-row button[value=draft]").click()
+        expect(page.locator("#send")).to_contain_text("1 draft")
+        page.goto(served.base + "/changes#says:")
+        expect(page.locator("section.file[data-file='says']")).to_be_in_viewport()
 
 
 def scroll_through(page: Page) -> None:

@@ -240,7 +240,7 @@
     const id = location.hash.slice(1);
     const target = document.getElementById(id) || document.getElementById(decode(id));
     if (target) { hashDone = true; target.scrollIntoView({block: "center"}); select(target); return; }
-    const file = all("section.file[data-lazy]").find((node) => id.startsWith(node.id + ":"));
+    const file = all("section.file[data-lazy]").find((node) => id.startsWith(node.id));
     if (file) { file.scrollIntoView(); want(file); }
   };
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from msgspec import Struct
 
 from postil.surfaces.page.markup import Html, tag
 from postil.surfaces.page.views.at_gitlab.discussions import Discussion, is_merge_request, show_discussion
 from postil.surfaces.page.views.conversation import Message, show_thread
-from postil.surfaces.page.views.diff_table import Hunk, show_split, show_unified
+from postil.surfaces.page.views.diff_table import Hunk, name_file, show_split, show_unified
 from postil.surfaces.page.views.requested.asked_review import Note, show_note
 from postil.surfaces.page.visit import Visit
 
@@ -203,7 +203,7 @@ def _section(
         tag("details", head, *inside, open=not was_reviewed),
         None if later and not was_reviewed else _show_mark(visit, showing, one, marked=was_reviewed),
         class_="file",
-        id=quote(one.file),
+        id=name_file(one.file),
         data_src=showing.address("/changes/files", f=one.file, part="1"),
         data_file=one.file,
         **more,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from urllib.parse import quote
 
 from msgspec import Struct, structs
 
@@ -33,6 +32,7 @@ from postil.surfaces.page.views.changed_file import (
     show_later,
 )
 from postil.surfaces.page.views.conversation import Message, Messages, show_thread
+from postil.surfaces.page.views.diff_table import name_file
 from postil.surfaces.page.views.requested.asked_review import (
     Asked,
     read_request,
@@ -288,7 +288,7 @@ def _show_head(showing: Showing, listing: Listing, reviewed: int) -> Html:
 
 def _show_list(listing: Listing) -> Html:
     rows = [
-        tag("li", tag("a", one.file, href=f"#{quote(one.file)}"), " ", show_counts(one), class_=one.change)
+        tag("li", tag("a", one.file, href=f"#{name_file(one.file)}"), " ", show_counts(one), class_=one.change)
         for one in listing.files
     ]
     return tag(

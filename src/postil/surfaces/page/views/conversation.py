@@ -126,7 +126,7 @@ def _where(message: Message) -> Html:
     scope = f"?scope={quote(message.commit)}" if message.commit else ""
     side = "L" if message.side == "old" else "R"
     last = message.line.rpartition("-")[2]
-    target = f"#{quote(message.file)}{f':{side}{last}' if last else ''}"
+    target = f"#{quote(message.file)}:{f'{side}{last}' if last else ''}"
     return tag("a", place, href=f"/changes{scope}{target}", class_="place")
 
 

@@ -138,9 +138,14 @@ def _under_rows(under: Under, line: Line, columns: int) -> Iterator[Html]:
         yield tag("tr", tag("td", said, colspan=columns), class_="said-row")
 
 
+def name_file(file: str) -> str:
+    """Returns the id of a file's section. No id of ours has a colon: a file cannot take the name of another element."""
+    return f"{quote(file)}:"
+
+
 def name_line(file: str, side: str, number: int) -> str:
     """Returns the id of a line: what a link to it ends with."""
-    return f"{quote(file)}:{side}{number}"
+    return f"{name_file(file)}{side}{number}"
 
 
 def show_text(line: Line) -> Html | str:
