@@ -168,7 +168,9 @@ def test_the_command_for_the_rest_of_an_answer_answers_the_same_call(entry: Oper
 
 def test_the_command_for_the_rest_of_a_list_says_that_a_shell_bounds_it_too() -> None:
     (entry,) = (each for each in READING if each.name == "comments_list")
-    assert how_to_get_the_rest(entry, {}).endswith("prints it whole; more than that comes with limit (up to 1000).")
+    assert how_to_get_the_rest(entry, {}).endswith(
+        "prints it whole; more than that comes with limit (up to 1000), skip."
+    )
 
 
 TRYING = [

@@ -108,6 +108,12 @@ def test_a_row_beside_which_none_is_alike_loses_nothing() -> None:
     assert find_lost_words(old, 1, Page(Source("    finish(later)\n")), 0) == set()
 
 
+def test_the_bodies_of_small_functions_are_no_entries() -> None:
+    old = "".join(f"def add_{number}(value):\n    return value + {number}\n\n" for number in range(5))
+    found = relocate(old, old.replace("+ 2", "+ 20"), Span(8))
+    assert (found.state, found.span) == ("modified", Span(8, 8))
+
+
 def test_a_word_that_only_grew_is_left() -> None:
     old = Page(Source("  a = make.getTestMethod();\n  b = make.getTestInstance();\n  c = make.invoke(a, instance);\n"))
     assert find_lost_words(old, 1, Page(Source("  d = make.getRequiredTestInstance();\n")), 0) == set()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import Indel
@@ -41,13 +42,12 @@ def find_lost_words(old: Page, row: int, new: Page, at: int) -> set[str]:
 
 
 def _list_alike(page: Page, row: int) -> list[int]:
-    shape, indent = _shape(page, row), page.indents[row]
-    near = range(max(0, row - _NEAR), min(len(page), row + _NEAR + 1))
-    return [
-        each
-        for each in near
-        if each != row and page.indents[each] == indent and _similar(shape, _shape(page, each)) >= _SHAPED
-    ]
+    """Lists the rows near a row that are like it, under the same head."""
+    shape, indents = _shape(page, row), page.indents
+    above = range(row - 1, max(0, row - _NEAR) - 1, -1)
+    below = range(row + 1, min(len(page), row + _NEAR + 1))
+    near = (each for way in (above, below) for each in takewhile(lambda other: indents[other] >= indents[row], way))
+    return [each for each in near if indents[each] == indents[row] and _similar(shape, _shape(page, each)) >= _SHAPED]
 
 
 def _shape(page: Page, row: int) -> str:
