@@ -93,6 +93,11 @@ def test_the_contracts_face_takes_the_contracts_arguments_and_no_others(comments
         add.decode({**given, "anchor": "text"})
     with pytest.raises(InvalidArguments, match="tag"):
         add.decode({**given, "tag": "HACK"})
+    search = comments.face().operation("search_comments")
+    assert search.decode({"query": "x", "filters": {"tag": "NOTE"}})
+    for filters in ({"state": "exact"}, {"status": "open"}, {"tags": "NOTE"}, {"dateRange": {"from": "2026-01-01"}}):
+        with pytest.raises(InvalidArguments, match="unknown field"):
+            search.decode({"query": "x", "filters": filters})
     whole = comments.registry().operation("add_comment")
     assert whole.decode({**given, "tag": "HACK", "endLine": 4})["endLine"] == 4
 

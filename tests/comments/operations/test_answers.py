@@ -51,3 +51,26 @@ def test_what_was_found_has_its_range_and_status(comments: Comments) -> None:
     said = comments.search("three").for_model()
     assert f"a.py:3-5 (NOTE) - {added.commentId}\n" in said
     assert said.endswith(" | Resolved")
+
+
+def test_whatever_lists_comments_names_the_comment_files_that_it_could_not_read(comments: Comments) -> None:
+    write(root_of(comments), "b.py", SOURCE)
+    comments.add("a.py", 3, "about three", "NOTE", "ann")
+    write(root_of(comments), "b.py.comments", "{")
+    for ask in (
+        comments.listed,
+        lambda: comments.search("three"),
+        lambda: comments.search("nothing of this"),
+        comments.reviewing.list_orphans,
+        comments.reviewing.list_doubts,
+        comments.reviewing.review,
+        comments.relocate,
+    ):
+        answer = ask()
+        assert "b.py.comments: the file is not JSON" in str(answer.for_model())
+        assert "b.py.comments: the file is not JSON" in str(answer.for_person() or answer.for_model())
+        assert answer.exit_status == 7
+        assert msgspec.to_builtins(answer)["damaged"][0]["filePath"] == "b.py"
+    for answer in (comments.listed("a.py"), comments.search("three", file="a.py"), comments.relocate("a.py")):
+        assert answer.exit_status == 0
+    assert comments.reviewing.list_orphans("a.py").exit_status == 0

@@ -68,11 +68,22 @@ def test_an_orphan_is_listed_with_its_reason(comments: Comments) -> None:
     assert body["orphanedComments"][0]["ghostMarker"]["isOrphaned"] is True
 
 
-@pytest.mark.parametrize("uri", ["comment://workspace/no/such.ts.comments", "comment://workspace/tags/NONE"])
-def test_an_address_of_nothing_is_not_found(comments: Comments, uri: str) -> None:
+@pytest.mark.parametrize(
+    ("uri", "status"),
+    [
+        ("comment://workspace/no/such.ts.comments", 5),
+        ("comment://workspace/tags/NONE", 5),
+        ("comment://workspace/../up.ts.comments", 2),
+        ("comment://workspace/.env.comments", 3),
+        ("comment://workspace/all?after=x", 5),
+        ("comment://workspace/src/app.ts.comments?after=x", 5),
+    ],
+)
+def test_an_address_of_nothing_is_not_found_and_named(comments: Comments, uri: str, status: int) -> None:
     with pytest.raises(Failure) as caught:
         read(comments, uri)
-    assert caught.value.exit_status == 5
+    assert caught.value.exit_status == status
+    assert caught.value.data["uri"] == uri
 
 
 class Bell:

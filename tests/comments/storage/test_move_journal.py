@@ -74,6 +74,7 @@ def test_undoing_a_migration_ties_the_comment_to_the_code_it_had(comments: Comme
     assert (undone.sourceFile, undone.targetFile, undone.targetLine) == ("b.py", "a.py", 30)
     said = undone.for_model()
     assert "taken back and tied again to the code that was at a.py:30\nThat code is at b.py:5 now" in said
+    assert said.endswith("\nAnchor: function_7()")
     assert "moved successfully" not in said
     after = msgspec.json.decode(sidecar(root, "a.py"))
     old, new = before["ghostMarkers"][0], after["ghostMarkers"][0]

@@ -299,6 +299,11 @@ class Found(Answer, frozen=True):
     outside: str | UnsetType = UNSET
     """What is said of comments that a sparse checkout leaves out."""
 
+    @property
+    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+        """7 when a comment file could not be read: something may be missing here."""
+        return 7 if self.damaged else 0
+
     def metadata(self) -> Mapping[str, Any]:
         return {"totalResults": self.totalResults, "query": self.query, "filters": self.filters}
 

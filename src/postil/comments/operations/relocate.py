@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from postil.comments.anchoring.locate import UNCHANGED
 from postil.comments.anchoring.marker import is_counted_by_editors
 from postil.comments.failures import CommentNotFound
-from postil.comments.model import Located, Place
-from postil.comments.operations.answers import CommentNow, Moved, comment_now, show_line
+from postil.comments.model import Damage, Located, Place
+from postil.comments.operations.answers import CommentNow, Moved, comment_now, show_line, warn_damaged
 from postil.comments.operations.restore import Restored, restore_one
 from postil.comments.operations.validation import Id, Where
 from postil.comments.operations.written import TakenBack
@@ -59,6 +59,12 @@ class Relocated(Answer, frozen=True):
     carried: int = 0
     """How many of the orphaned went along with their file, which has another name."""
     warnings: tuple[str, ...] = ()
+    damaged: tuple[Damage, ...] = ()
+
+    @property
+    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+        """7 when a comment file could not be read: something may be missing here."""
+        return 7 if self.damaged else 0
 
     @property
     def has_words(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
@@ -81,7 +87,7 @@ class Relocated(Answer, frozen=True):
         lines += [f"  {show_line(each)}" for each in waiting[:MOST_SHOWN]]
         if len(waiting) > MOST_SHOWN:
             lines.append(f"  … and {len(waiting) - MOST_SHOWN} more to review or orphaned")
-        return "\n".join([*lines, *(f"⚠️ {said}" for said in self.warnings)])
+        return "\n".join([*lines, *(f"⚠️ {said}" for said in self.warnings)]) + warn_damaged(self.damaged)
 
 
 class MovedAll(Answer, frozen=True, omit_defaults=True):
@@ -153,7 +159,9 @@ class RelocateTools:
         others = [each for some in by_file.values() for each in some if each.place.path != each.filePath]
         carried = sum(map(_is_astray, others))
         told = tell_first(self._context.store, [] if dryRun else list({each.place.path: None for each in others}))
-        return Relocated(tuple(steps), review, orphaned, dryRun, carried, tuple(told))
+        names = wanted or [""]
+        damaged = {each.filePath: each for name in names for each in self._context.overview.damaged(name)}
+        return Relocated(tuple(steps), review, orphaned, dryRun, carried, tuple(told), tuple(damaged.values()))
 
     def _update_file(self, path: RelativePath, some: list[Located]) -> None:
         context = self._context

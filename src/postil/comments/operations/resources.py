@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from postil.comments.failures import SourceNotFound
 from postil.comments.model import ALL_TAGS, Damage, Located, State
 from postil.comments.operations.answers import CommentNow, comment_now, describe_anchor
 from postil.comments.sidecar.document import VERSION
+from postil.core.failure import Failure
 from postil.core.registry import ResourceNotFound
 from postil.core.resource import join_page, match, resource, split_page
 
@@ -143,7 +143,7 @@ class CommentResources:
         uri = FILE_TEMPLATE.replace("{filePath}", filePath)
         try:
             path = self._context.existing(filePath)
-        except SourceNotFound as fault:
+        except Failure as fault:
             fault.data = {**fault.data, "uri": uri[:1000]}
             raise
         first = _read_number(after, uri)
@@ -195,7 +195,7 @@ class CommentResources:
         overview.refresh()
         place, mark, path = after.partition(" ")
         if after and (not mark or not place.isdecimal() or len(place) > LONGEST_NUMBER):
-            raise _no_page(uri)
+            raise _no_page(uri, after)
         start = (path, int(place)) if after else ("", -1)
         found, last = read_page(overview.index, where, values, start, MOST_ON_PAGE, LARGEST_PAGE)
         rest = join_page(uri, f"{last[1]} {last[0]}") if last else ""
@@ -235,13 +235,15 @@ class CommentResources:
 
 def _read_number(after: str, uri: str) -> int:
     if after and (not after.isdecimal() or len(after) > LONGEST_NUMBER):
-        raise _no_page(uri)
+        raise _no_page(uri, after)
     return int(after or 0)
 
 
-def _no_page(uri: str) -> ResourceNotFound:
+def _no_page(uri: str, after: str) -> ResourceNotFound:
     return ResourceNotFound(
-        "There is no such page", advice="Read the address without `?after=`; it names the next one", uri=uri[:1000]
+        "There is no such page",
+        advice="Read the address without `?after=`; it names the next one",
+        uri=join_page(uri, after)[:1000],
     )
 
 

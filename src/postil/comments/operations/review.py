@@ -13,8 +13,15 @@ from msgspec.structs import replace
 
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import innermost, symbols
-from postil.comments.model import Candidate
-from postil.comments.operations.answers import CommentNow, leave_out_unlikely, list_old_code, show_line, warn_outside
+from postil.comments.model import Candidate, Damage
+from postil.comments.operations.answers import (
+    CommentNow,
+    leave_out_unlikely,
+    list_old_code,
+    show_line,
+    warn_damaged,
+    warn_outside,
+)
 from postil.comments.operations.by_id import LISTED, CommentsById
 from postil.comments.operations.contract import ContractTools
 from postil.comments.operations.validation import Limit, Where
@@ -49,15 +56,24 @@ class Orphaned(Answer, frozen=True, omit_defaults=True):
     """How many there are in all."""
     outside: str | UnsetType = UNSET
     """What is said of comments that a sparse checkout leaves out."""
+    damaged: tuple[Damage, ...] = ()
+
+    @property
+    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+        """7 when a comment file could not be read: something may be missing here."""
+        return 7 if self.damaged else 0
 
     def for_model(self) -> str:
         shown = [*map(_show_options, self.comments), *self._tell_rest("limit")] or ["No comment has lost its code."]
-        return "\n".join(shown) + warn_outside(self.outside)
+        return "\n".join(shown) + self._warn_missing()
 
     def for_person(self) -> str | None:
         rest = self._tell_rest("--limit; `postil comments doubts --skip` shows others")
-        said = "\n".join([*map(_show_options, self.comments), *rest]) + warn_outside(self.outside)
+        said = "\n".join([*map(_show_options, self.comments), *rest]) + self._warn_missing()
         return said.strip() or None
+
+    def _warn_missing(self) -> str:
+        return warn_damaged(self.damaged) + warn_outside(self.outside)
 
     def _tell_rest(self, how: str) -> list[str]:
         return [f"{len(self.comments)} of {self.total} are shown ({how})"] if self.total > len(self.comments) else []
@@ -73,15 +89,22 @@ class Reviewed(Answer, frozen=True):
     resolved: int = 0
     total: int = 0
     """How many wait in all, where not all are shown."""
+    damaged: tuple[Damage, ...] = ()
+
+    @property
+    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+        """7 when a comment file could not be read: something may be missing here."""
+        return 7 if self.damaged else 0
 
     def for_model(self) -> str:
         if self.waiting:
             shown = [f"{len(self.waiting)} of {self.total} are shown"] if self.total > len(self.waiting) else []
             head = "To review (run it on a terminal to decide):"
-            return "\n".join([head, *map(_show_options, self.waiting), *shown])
-        return (
-            f"{self.placed} placed, {self.resolved} resolved, {self.deleted} deleted, {self.skipped} left as they were"
-        )
+            said = "\n".join([head, *map(_show_options, self.waiting), *shown])
+        else:
+            done = f"{self.placed} placed, {self.resolved} resolved, {self.deleted} deleted"
+            said = f"{done}, {self.skipped} left as they were"
+        return said + warn_damaged(self.damaged)
 
 
 class Decision(Struct, frozen=True):
@@ -128,7 +151,7 @@ class ReviewTools:
             page = held[skip : skip + limit]
         if not total:
             self._context.refuse_missing(there)
-        return Orphaned(self._explain(page), total, overview.outside(there) or UNSET)
+        return Orphaned(self._explain(page), total, overview.outside(there) or UNSET, overview.damaged(there))
 
     def _read_lost(self, there: str) -> tuple[int, list[Located] | None]:
         """Returns how many comments have lost their code, and which; None where they are too many to be held."""
@@ -168,8 +191,9 @@ class ReviewTools:
         waiting = [
             each.comment.id for where in (LOST, STALE) for each in self._find(file, f"{where} AND status = 'open'")
         ]
+        damaged = self._context.overview.damaged(self._context.tree.where(file))
         if not call.current().interactive:
-            return Reviewed(0, 0, 0, self._read(waiting[:MOST_SHOWN]), total=len(waiting))
+            return Reviewed(0, 0, 0, self._read(waiting[:MOST_SHOWN]), total=len(waiting), damaged=damaged)
         count = {"placed": 0, "resolved": 0, "deleted": 0, "skipped": 0}
         for number, each in enumerate(self._read_by_turns(waiting), 1):
             _say(f"\n[{number}/{len(waiting)}] {harmless(_show_options(each))}\n")
@@ -178,7 +202,8 @@ class ReviewTools:
                 count["skipped"] += len(waiting) - number + 1
                 break
             count[did] += 1
-        return Reviewed(count["placed"], count["deleted"], count["skipped"], resolved=count["resolved"])
+        done = (count["placed"], count["deleted"], count["skipped"])
+        return Reviewed(*done, resolved=count["resolved"], damaged=damaged)
 
     def _read_by_turns(self, names: Sequence[str]) -> Iterator[CommentNow]:
         """Yields comments by id, a few read at a time: there may be very many. One that is gone is passed over."""

@@ -126,6 +126,12 @@ class SearchArguments(_Arguments, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(le=1000, description="Max results to return")] = 100
     replies: Annotated[bool, Meta(extra_json_schema=_UNLISTED)] = False
 
+    def __post_init__(self) -> None:
+        for name in ("state", "status"):  # which the contract's filters do not have
+            if self.filters and getattr(self.filters, name):
+                said = f"Invalid arguments: Object contains unknown field `{name}` at filters"
+                raise InvalidArguments(said, path="filters")
+
 
 class MoveArguments(_Arguments, frozen=True, kw_only=True):
     sourceFile: Annotated[str, Meta(description="Current file containing the comment")]

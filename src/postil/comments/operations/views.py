@@ -20,7 +20,7 @@ from postil.comments.show.since import Step
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.format import strip_tag
-from postil.comments.storage.store import LARGEST_SIDECAR
+from postil.comments.storage.store import LARGEST_SIDECAR, SUFFIX
 from postil.core import call, limits
 from postil.core.answer import LARGEST, Answer
 from postil.core.failure import InvalidArguments, NotFound
@@ -119,10 +119,10 @@ class Reported(Answer, frozen=True):
         from postil.comments.show.ci_reports import make_code_quality, make_sarif  # only where CI reads it
 
         rest = self._tell_rest() if self.total > len(self.comments) else ""
-        if missing := warn_outside(self.outside).strip():
-            sys.stderr.write(f"{missing}\n")
+        if missing := (warn_damaged(self.damaged) + warn_outside(self.outside)).strip():
+            sys.stderr.write(f"{harmless(missing)}\n")
         if self.format == "sarif":
-            return make_sarif(self.comments, self.lengths or {}, rest)
+            return make_sarif(self.comments, self.lengths or {}, rest, self.damaged)
         if rest:
             sys.stderr.write(f"{rest}\n")
         return make_code_quality(self.comments, self.lengths or {})
@@ -205,7 +205,8 @@ class ViewTools:
         commit, steps, damaged = list_since(self._context.store, revision)
         file = self._context.tree.where(file)
         kept = [each for each in steps if not file or file_matches(file, each.filePath)]
-        return Since(commit, tuple(self._find_places(kept)), tuple(damaged))
+        unread = [name for name in damaged if not file or file_matches(file, name.removesuffix(SUFFIX))]
+        return Since(commit, tuple(self._find_places(kept)), tuple(unread))
 
     def _find_places(self, steps: Sequence[Step]) -> Iterator[Step]:
         """Yields the steps with the places that their comments are at now: a sidecar has those of its last change."""

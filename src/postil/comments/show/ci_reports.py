@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from postil import __version__
+from postil.comments.model import Damage
 from postil.comments.operations.answers import CommentNow
 
 Level: TypeAlias = Literal["error", "warning", "note"]
@@ -30,8 +31,10 @@ def judge_rule(each: CommentNow) -> tuple[str, Level]:
     return "comment", _LEVELS.get(each.tag or "", "note")
 
 
-def make_sarif(comments: Sequence[CommentNow], lengths: Mapping[str, int], rest: str = "") -> bytes:
-    """Returns a SARIF log with one result a comment; `rest` says what it does not hold.
+def make_sarif(
+    comments: Sequence[CommentNow], lengths: Mapping[str, int], rest: str = "", damaged: Sequence[Damage] = ()
+) -> bytes:
+    """Returns a SARIF log with one result a comment; `rest` and `damaged` say what it does not hold.
 
     `lengths`: how many lines the files have in which code is gone.
     """
@@ -42,9 +45,11 @@ def make_sarif(comments: Sequence[CommentNow], lengths: Mapping[str, int], rest:
         "columnKind": "utf16CodeUnits",
         "results": [msgspec.Raw(msgspec.json.encode(_make_result(each, lengths))) for each in comments],
     }
-    if rest:
-        told = [{"level": "warning", "message": {"text": rest}}]
-        run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": told}]
+    missing = [("warning", rest)] if rest else []
+    missing += [("error", f"{each.filePath}.comments cannot be read: {each.problem}") for each in damaged]
+    if missing:
+        told = [{"level": level, "message": {"text": text}} for level, text in missing]
+        run["invocations"] = [{"executionSuccessful": not damaged, "toolExecutionNotifications": told}]
     log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
     return msgspec.json.format(msgspec.json.encode(log), indent=2) + b"\n"
 

@@ -42,7 +42,7 @@ class Step(Struct, frozen=True, omit_defaults=True):
 Held: TypeAlias = dict[str, tuple[str, int, Comment]]
 
 
-def list_since(store: Store, revision: str, wanted: Iterable[str] = ()) -> tuple[str, list[Step], list[str]]:
+def list_since(store: Store, revision: str) -> tuple[str, list[Step], list[str]]:
     """Returns the commit, what happened since, and the comment files that cannot be read. Raises NotFound."""
     tree = store.tree
     commit = require_revision(tree, revision)
@@ -61,7 +61,8 @@ def list_since(store: Store, revision: str, wanted: Iterable[str] = ()) -> tuple
     read = iterate_objects(tree.root, (blob for blob, path in away.items() if path not in same))
     changed = ((path, store.read_bytes(path)) for path in store.paths() if path not in same)
     now = _hold(chain(((away[blob], data) for blob, data in read), changed), damaged)
-    steps = [step for step in _compare(then, now) if not wanted or step.filePath in set(wanted)]
+    unknown = {name.removesuffix(SUFFIX) for name in damaged}  # of which nobody can say what came and what went
+    steps = [step for step in _compare(then, now) if step.filePath not in unknown]
     return commit.id, sorted(steps, key=lambda each: (each.filePath, each.line, each.commentId)), damaged
 
 

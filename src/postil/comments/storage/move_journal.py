@@ -167,7 +167,8 @@ class Moves:
             here = read_to_change(self._store, RelativePath(each.filePath))
             found = find_comment(here, each.comment.id)
             move(self._store, here, RelativePath(target), found.id, marker)
-        words = ".".join(marker.astAnchor.symbolPath) if marker.astAnchor else f"line {last.line}"
+        tied = marker.astAnchor
+        words = describe_anchor(tied.symbolPath, tied.symbolKind, last.line) if tied else f"line {last.line}"
         warning = ". ".join(tell_first(self._store, [target] if target != each.filePath else []))
         return Moved(found.id, each.filePath, each.place.line, target, last.line, words, warning=warning)
 
