@@ -1,18 +1,20 @@
 """The tests are tested: broken on purpose, the code fails them. Thirty mutants are drawn anew for every tree."""
 
 import json
+import multiprocessing
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
 
 from postil.core.resource import join_page
-from scripts.mutants import forked, make, near, scratch
+from scripts.mutants import copied, forked, make, near, scratch
 from tests.needs import ROOT
 
 SAMPLE, LEAST = 30, 27
@@ -176,6 +178,30 @@ def test_a_judge_that_is_ended_leaves_no_folder(tmp_path: Path) -> None:
         judging.send_signal(signal.SIGTERM)
         assert judging.wait(60) == 128 + signal.SIGTERM, judging.stderr.read()
     assert [*folders.iterdir()] == []
+
+
+def test_a_worker_that_did_not_heed_its_first_signal_is_told_again() -> None:
+    context = multiprocessing.get_context("fork")
+    ready = context.Event()
+    hand = context.Process(target=_heed_the_second_signal, args=(ready,))
+    hand.start()
+    assert ready.wait(60)
+    copied.end(hand, 0.3)
+    assert hand.exitcode == 0
+
+
+def _heed_the_second_signal(ready: Event) -> None:
+    told: list[int] = []
+
+    def hear(number: int, _: object) -> None:
+        if told:
+            os._exit(0)
+        told.append(number)
+
+    signal.signal(signal.SIGTERM, hear)
+    ready.set()
+    while True:
+        signal.pause()
 
 
 def test_what_a_killed_judge_left_is_removed_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,10 @@ import time
 import traceback
 from collections.abc import Iterator
 from itertools import islice
+from multiprocessing.process import BaseProcess
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from scripts.mutants.make import ROOT, SRC, Mutant
 from scripts.mutants.near import Judged, quick, tests_for
@@ -195,6 +196,13 @@ def warm_up() -> None:
     assert not any(name == "postil" or name.startswith("postil.") for name in sys.modules)
 
 
+def end(hand: BaseProcess, patience: float = 5) -> None:
+    """End a worker. Told once, it could wait for ever: a signal just before its read is handled after it."""
+    while hand.is_alive():
+        hand.terminate()
+        hand.join(patience)
+
+
 def judge_all(mutants: list[Mutant], workers: int, budget: float) -> Iterator[Judged]:
     """Yields what became of each mutant, several at a time."""
     warm_up()
@@ -202,7 +210,7 @@ def judge_all(mutants: list[Mutant], workers: int, budget: float) -> Iterator[Ju
     todo: SimpleQueue[Mutant | None] = context.SimpleQueue()
     done: SimpleQueue[Judged] = context.SimpleQueue()
     with make_folder("postil-mutants-") as folder:
-        hands: list[Any] = []
+        hands: list[BaseProcess] = []
         for number in range(workers):
             place = folder / f"worker{number}"
             place.mkdir()
@@ -218,5 +226,4 @@ def judge_all(mutants: list[Mutant], workers: int, budget: float) -> Iterator[Ju
                     todo.put(following)
         finally:
             for hand in hands:
-                hand.terminate()
-                hand.join()
+                end(hand)
