@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from postil.wire.transports.http.sessions import LOOK_EVERY
 from tests.storage.postgres_server import PostgresServer, postgres_server
 from tests.storage.redis_server import RedisServer, redis_server
 from tests.surfaces.programs import run
@@ -281,10 +282,11 @@ def test_a_session_is_known_only_to_its_own_principal_on_every_replica(folder: P
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
-    """Wait for what other processes do, bounded."""
+    """Wait for what other processes do, bounded; asked so seldom that the limit of calls is not what answers."""
     end = time.monotonic() + PATIENCE
     while not is_so():
         assert time.monotonic() < end, "it never came"
+        time.sleep(LOOK_EVERY)
 
 
 def send(replicas: Replicas, folder: Path, comment: str) -> None:
