@@ -106,3 +106,61 @@ def test_the_bracket_of_a_class_that_was_copied_stays_with_the_class() -> None:
     assert found.span == Span(8, 8)
     found = relocate(f"{old}{AFTER}", f"{copy}\n{edited}{AFTER}", Span(8), "A.java")
     assert found.span == Span(17, 17)
+
+
+REQUEST = """const accessors = {
+  host: {
+    get() {
+      return this.headers.host;
+    }
+  },
+  protocol: {
+    get() {
+      if (this.headers.forwarded) {
+        return last(this.headers.forwarded);
+      }
+      return this.socket.encrypted ? 'https' : 'http';
+    }
+  },
+};
+"""
+HELP = """formatHelp(command, helper) {
+  const width = helper.padWidth(command, helper);
+  function formatItem(term, description) {
+    if (description) {
+      return helper.wrap(`${term.padEnd(width)}${description}`, width);
+    }
+    return term;
+  }
+  function formatList(texts) {
+    return texts.join('\\n').replace(/^/gm, ' '.repeat(INDENT));
+  }
+
+  // Usage
+  return formatList([command.usage(), command.description()].map(formatItem));
+}
+"""
+
+
+def _find_place(old: str, new: str, line: int) -> tuple[bool, int]:
+    """Returns whether the place is said without asking, and where."""
+    found = relocate(old, new, Span(line), "a.js")
+    return found.state not in ("review", "orphaned"), found.span.start if found.span else 0
+
+
+def test_a_bracket_closes_what_it_closed_when_a_block_comes_into_what_is_before_it() -> None:
+    """The rows above and below, and a diff, speak for the bracket of the new block."""
+    new = REQUEST.replace(
+        "      return this.socket.encrypted ? 'https' : 'http';\n",
+        "      if (this.socket) {\n        return this.socket.encrypted ? 'https' : 'http';\n      }\n",
+    )
+    assert _find_place(REQUEST, new, 13) == (True, 15)
+
+
+def test_a_bracket_of_a_function_that_is_gone_is_not_silently_that_of_another() -> None:
+    """What stood around it, and what a diff makes of it, both speak for the bracket of what came there instead."""
+    start, end = HELP.index("  function formatItem"), HELP.index("\n  // Usage")
+    called = "  function call(term, description) {\n    return helper.formatItem(term, width, description);\n  }\n"
+    new = HELP[:start] + called + HELP[end:]
+    said, place = _find_place(HELP, new, 11)
+    assert not said, place

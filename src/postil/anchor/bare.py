@@ -6,13 +6,16 @@ below. Each names a place; a place is as likely as the witnesses for it make it 
 
 from collections.abc import Callable
 
-from postil.anchor.model import MOST_CANDIDATES, Ranked
-from postil.anchor.page import find_closing, find_opener, find_telling, is_bare
+from postil.anchor.judge import GONE
+from postil.anchor.model import MOST_CANDIDATES, Candidate, Ranked
+from postil.anchor.page import find_closing, find_opener, find_telling, is_bare, list_alike
 from postil.anchor.side_by_side.alignment import Alignment
 
 _FAR = 40  # rows around the expected one where the same bracket may be, when nobody knows better
 # What each witness is worth when it is sure of its own row: none is enough alone, two that agree are.
 _ALIGNED, _OPENER, _NEIGHBOUR, _GUESS = 0.65, 0.7, 0.7, 0.1
+# But a row that is so surely where it is, and closed by the first bracket after it, is worth more than two others.
+_SURE, _CLOSED = 0.97, 0.98
 _OTHER_KEY = 0.85  # `}` for `});`: likely the same bracket, with other things at its end
 
 
@@ -41,7 +44,8 @@ class BareRows:
         if key:
             opener = find_opener(self.old, row)
             for chance, at in self._ranked(opener)[:2] if opener >= 0 else ():
-                witness(find_closing(self.new, at, key[:1]), chance * _OPENER)
+                closed = chance >= _SURE and find_closing(self.old, opener, key[:1]) == row
+                witness(find_closing(self.new, at, key[:1]), chance * (_CLOSED if closed else _OPENER))
         for step in (-1, 1):
             near = self._find_telling(row, step)
             for chance, at in self._ranked(near)[:2] if near >= 0 else ():
@@ -52,6 +56,25 @@ class BareRows:
             for at in sorted(same, key=lambda at: abs(at - expected))[:MOST_CANDIDATES]:
                 witness(at, _GUESS)
         return _weigh(doubts)
+
+    def closes_another(self, row: int, place: int, find: Callable[[int, int], tuple[Candidate, ...]]) -> bool:
+        """Returns whether a bracket would close another row than the one that it closed, or one that may be another.
+
+        `find` says where a row is. The only bracket of its kind in a function needs no such witness.
+        """
+        key = self.old.keys[row]
+        before = find_opener(self.old, row) if key and is_bare(key) else -1
+        now = find_opener(self.new, place) if before >= 0 else -1
+        if now < 0 or self._is_only_one(row, place):
+            return False
+        found = find(before, before)
+        return not found or found[0].confidence < GONE or bool(found[0].path) or found[0].span.start != now + 1
+
+    def _is_only_one(self, row: int, place: int) -> bool:
+        """Returns whether a row is the only one of its kind in its function, and its place in one of that name."""
+        head, now, key = self.old.frames[row], self.new.frames[place], self.old.keys[row]
+        named = head >= 0 and now >= 0 and self.old.owners.get(head, ()) == self.new.owners.get(now)
+        return named and list_alike(self.old, head, key) == [row] and list_alike(self.new, now, key) == [place]
 
     def _find_telling(self, row: int, step: int) -> int:
         """Returns the nearest row that is not bare, above or below; -1 if none is near, or it depends on this one."""

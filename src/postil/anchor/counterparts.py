@@ -6,7 +6,7 @@ from functools import cached_property
 from rapidfuzz.distance import Indel
 
 from postil.anchor.model import Ranked
-from postil.anchor.page import Page, find_closing, find_opener, find_telling, is_bare
+from postil.anchor.page import Page, find_closing, find_opener, find_telling, is_bare, list_alike
 from postil.anchor.side_by_side.alignment import Alignment, Drift, align, trace_range
 from postil.anchor.side_by_side.rewrap import Rewrap
 
@@ -109,7 +109,7 @@ class Counterparts:
         if len(same) < 2:
             return likeness, best
         head = self.old.frames[row]
-        before = [at for at in range(head, self.old.frame_end(head) + 1) if self.old.keys[at] == key]
+        before = list_alike(self.old, head, key)
         if len(before) == len(same):
             return likeness, same[before.index(row)]
         return min(likeness, _DOUBTFUL), min(same, key=lambda at: abs((at - home) - (row - head)))
@@ -127,8 +127,7 @@ class Counterparts:
             return likeness, at
         if home < 0 or not key:
             return 0.0, -1
-        before = [at for at in range(head, self.old.frame_end(head) + 1) if self.old.keys[at] == key]
-        same = [at for at in range(home, self.new.frame_end(home) + 1) if self.new.keys[at] == key]
+        before, same = list_alike(self.old, head, key), list_alike(self.new, home, key)
         if len(before) != len(same):
             return 0.0, -1
         return _LONE if len(same) == 1 else _DOUBTFUL, same[before.index(row)]

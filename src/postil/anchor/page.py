@@ -303,6 +303,11 @@ def find_closing(page: Page, row: int, mark: str) -> int:
     return at
 
 
+def list_alike(page: Page, head: int, key: str) -> list[int]:
+    """The rows of a function that say the same."""
+    return [at for at in range(head, page.frame_end(head) + 1) if page.keys[at] == key]
+
+
 def find_telling(page: Page, row: int, step: int) -> int:
     """The nearest row above (step -1) or below that is not bare; -1 if none is near."""
     near = range(row + step, row + step * (_BARE_ROWS + 1), step)

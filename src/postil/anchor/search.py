@@ -142,8 +142,7 @@ class Search:
         if not 1 <= span.start <= len(self.old):
             return Relocation("orphaned", None, 1.0, f"line {span.start} is past the end of the old text", "", "")
         start, end = span.start - 1, min(span.last, len(self.old)) - 1
-        candidates = self._look_again(self._list_candidates(start, end), start)
-        candidates = self._keep_in_function(candidates, start, end)
+        candidates = self._find_candidates(start, end)
         text = self.old.between(start, end)
         if not candidates or candidates[0].confidence < (_GONE_FRAGMENT if self._counterparts.partial else GONE):
             gone = 1 - candidates[0].confidence if candidates else 1.0
@@ -156,6 +155,8 @@ class Search:
             reason = "its function is still there, and this place is in another one"
             if self._documents_another(start, place):
                 reason = "it documented another declaration"
+            elif not best.path and self._bare.closes_another(start, place, self._find_candidates):
+                reason = "what it closed is not above this place for sure"
             elif not best.path and self._counterparts.leaves_statement(
                 start, place, self._recall(self.old.frames[start])
             ):
@@ -175,13 +176,12 @@ class Search:
             best.path,
         )
 
-    def _list_candidates(self, start: int, end: int) -> tuple[Candidate, ...]:
-        here = [self._make_candidate(chance, row, start, end) for chance, row in self.rank(start)]
-        if not self.elsewhere or (here and here[0].confidence == SETTLED):
-            return tuple(here)
-        there = self._look_elsewhere(start, end)
-        both = sorted([*here, *there], key=lambda each: -each.confidence)
-        return tuple(both[:MOST_CANDIDATES])
+    def _find_candidates(self, start: int, end: int) -> tuple[Candidate, ...]:
+        found = [self._make_candidate(chance, row, start, end) for chance, row in self.rank(start)]
+        if self.elsewhere and not (found and found[0].confidence == SETTLED):
+            there = self._look_elsewhere(start, end)
+            found = sorted([*found, *there], key=lambda each: -each.confidence)[:MOST_CANDIDATES]
+        return self._keep_in_function(self._look_again(tuple(found), start), start, end)
 
     def _look_again(self, candidates: tuple[Candidate, ...], row: int) -> tuple[Candidate, ...]:
         """Returns the candidates; a first one in doubt is surer, or less sure, for what is found out about it."""
@@ -332,6 +332,8 @@ class Search:
         if self._counterparts.leaves_statement(row, place, self._recall(self.old.frames[row])):
             return True
         if self._counterparts.leaves_function(row, place, settled=best.confidence == SETTLED):
+            return True
+        if best.confidence < SETTLED and self._bare.closes_another(row, place, self._find_candidates):
             return True
         if aligned in (-1, place) or is_bare(self.old.keys[row]):
             return False
