@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime
 import functools
 import importlib
+import itertools
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from msgspec import inspect
 import postil
 from postil.comments.operations.answers import CommentNow
 from postil.comments.transfer.documents import markdown_pieces
-from postil.core.answer import LINES, Answer
+from postil.core.answer import LINES, Answer, in_rows
 from postil.core.content import Text
 from postil.surfaces.shell.output import readable
 from postil.wire.protocol import shapes
@@ -44,14 +45,15 @@ for _module in pkgutil.walk_packages(postil.__path__, "postil."):
     if "__main__" not in _module.name:
         importlib.import_module(_module.name)
 ANSWERS = sorted(set(list_answers()), key=lambda kind: (kind.__module__, kind.__name__))
+MADE = [kind for kind in ANSWERS if f"{kind.__module__}.{kind.__name__}".removeprefix("postil.") not in DRAWN]
 
 
-def make(type_: inspect.Type, name: str = "", depth: int = 0) -> Any:
+def make(type_: inspect.Type, name: str = "", depth: int = 0, make_name: Callable[[], str] = lambda: NAME) -> Any:
     """A value of such a type, for a field of this name: every name in it is hostile."""
-    make_one = functools.partial(make, name=name, depth=depth + 1)
+    make_one = functools.partial(make, name=name, depth=depth + 1, make_name=make_name)
     match type_:
         case inspect.StrType():
-            return "words" if name in LINES else NAME
+            return "words" if name in LINES else make_name()
         case inspect.IntType():
             return 3
         case inspect.FloatType():
@@ -61,13 +63,13 @@ def make(type_: inspect.Type, name: str = "", depth: int = 0) -> Any:
         case inspect.BytesType():
             return b"x"
         case inspect.AnyType():
-            return NAME
+            return make_name()
         case inspect.DateTimeType():
             return datetime.datetime.now(datetime.UTC)
         case inspect.LiteralType():
             return type_.values[0]
         case inspect.StructType():
-            return type_.cls(**{field.name: make(field.type, field.name, depth + 1) for field in type_.fields})
+            return type_.cls(**{field.name: make_one(field.type, name=field.name) for field in type_.fields})
         case inspect.ListType() | inspect.CollectionType():
             return [make_one(type_.item_type)] if depth < DEEP else []
         case inspect.VarTupleType():
@@ -80,7 +82,11 @@ def make(type_: inspect.Type, name: str = "", depth: int = 0) -> Any:
             plain = [one for one in type_.types if not isinstance(one, inspect.NoneType | inspect.CustomType)]
             return make_one(plain[0]) if plain and depth < DEEP else None
         case inspect.CustomType():
-            return {NAME: NAME} if type_.cls.__name__ == "Mapping" else make_one(inspect.type_info(type_.cls))
+            return (
+                {make_name(): make_name()}
+                if type_.cls.__name__ == "Mapping"
+                else make_one(inspect.type_info(type_.cls))
+            )
         case _:
             return None
 
@@ -89,11 +95,7 @@ def test_the_answers_are_found() -> None:
     assert len(ANSWERS) > 90
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [kind for kind in ANSWERS if f"{kind.__module__}.{kind.__name__}".removeprefix("postil.") not in DRAWN],
-    ids=lambda kind: kind.__name__,
-)
+@pytest.mark.parametrize("kind", MADE, ids=lambda kind: kind.__name__)
 def test_no_name_makes_a_row_of_its_own(kind: type[Answer]) -> None:
     answer = make(inspect.type_info(kind))
     for contract in (False, True):
@@ -102,6 +104,19 @@ def test_no_name_makes_a_row_of_its_own(kind: type[Answer]) -> None:
                 assert not [line for line in block.text.splitlines() if line.strip(' "-').startswith(ROW)]
     said = readable(answer)
     assert isinstance(said, bytes) or not [line for line in said.splitlines() if line.strip(" -").startswith(ROW)]
+
+
+@pytest.mark.parametrize("kind", MADE, ids=lambda kind: kind.__name__)
+def test_one_name_alone_makes_no_row_of_its_own_wherever_it_stands(kind: type[Answer]) -> None:
+    type_ = inspect.type_info(kind)
+    count = itertools.count()
+    make(type_, make_name=lambda: f"{next(count)}")
+    names = next(count)
+    for wanted in range(names):
+        place = itertools.count()
+        answer = make(type_, make_name=lambda at=wanted, place=place: NAME if next(place) == at else "name")
+        assert repr(NAME) in repr(answer)
+        assert repr(NAME) not in repr(in_rows(answer))
 
 
 def test_no_name_makes_a_row_of_its_own_in_an_export() -> None:

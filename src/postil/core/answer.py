@@ -6,8 +6,10 @@ An operation may also answer plain text, or a generator of pieces that the shell
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar, cast
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec import Struct, structs
@@ -92,22 +94,62 @@ class Answer(Struct, frozen=True):
 def in_rows(answer: Value) -> Value:
     """Returns an answer whose names are on one line each: none of others makes a row of its own in what is shown."""
     waiting: list[Any] = [answer]
-    while waiting:  # without a call for each value: nearly always there is nothing to do
-        value = waiting.pop()
-        kind = value.__class__
-        if kind is str:
-            if not value.isprintable():
-                return cast("Value", _in_rows(answer))
-        elif isinstance(value, Struct):
-            for name in value.__struct_fields__:
-                held = getattr(value, name)
-                if held is not None and not (type(held) is str and (name in LINES or held.isprintable())):
-                    waiting.append(held)
-        elif kind is tuple or kind is list:
-            waiting += value
-        elif kind is dict:
-            waiting += (*value, *value.values())
-    return answer
+    try:
+        while waiting:  # without a call for each value: nearly always there is nothing to do
+            value = waiting.pop()
+            kind = value.__class__
+            if kind is str:
+                if not value.isprintable():
+                    break
+            elif isinstance(value, Struct):
+                get_names, get_others, get_lines = _FIELDS.get(kind) or _sort_fields(kind)
+                if get_names and not "".join(get_names(value)).isprintable():
+                    break
+                if get_others:
+                    waiting += filter(None, get_others(value))
+                if get_lines:
+                    waiting += [held for held in get_lines(value) if held and held.__class__ is not str]
+            elif kind is tuple or kind is list:
+                waiting += value
+            elif kind is dict:
+                waiting += (*value, *value.values())
+        else:
+            return answer
+    except TypeError:  # a field does not hold what its type says
+        pass
+    return cast("Value", _in_rows(answer))
+
+
+_Getter: TypeAlias = "Callable[[Any], tuple[Any, ...]] | None"
+_FIELDS: dict[type[Struct], tuple[_Getter, _Getter, _Getter]] = {}
+"""Of each kind of struct that was seen, what `_sort_fields` says."""
+_NO_TEXT = frozenset({"int", "float", "bool", "None", "UnsetType"})
+_OUR_WORDS = type(Literal[""])
+
+
+def _sort_fields(kind: type[Struct]) -> tuple[_Getter, _Getter, _Getter]:
+    """Returns what gets the names of a struct, all else in which there may be names, and of that what may be lines."""
+    names: list[str] = []
+    others: list[str] = []
+    lines: list[str] = []
+    types: dict[str, str] = {}
+    for each in reversed(kind.__mro__):
+        known = vars(sys.modules[each.__module__])
+        for name, said in getattr(each, "__annotations__", _NOTHING).items():
+            types[name] = "str" if known.get(said).__class__ is _OUR_WORDS else str(said)
+    for name in kind.__struct_fields__:
+        if types[name] == "str":
+            names += [name] * (name not in LINES)
+        elif not _NO_TEXT.issuperset(types[name].split(" | ")):
+            (lines if name in LINES else others).append(name)
+    return _FIELDS.setdefault(kind, (_get_all(names), _get_all(others), _get_all(lines)))
+
+
+def _get_all(names: Sequence[str]) -> _Getter:
+    if len(names) == 1:
+        get = attrgetter(names[0])
+        return lambda value: (get(value),)
+    return attrgetter(*names) if names else None
 
 
 def _in_rows(value: Any, holds_lines: bool = False) -> Any:
