@@ -83,6 +83,8 @@ class GitMissing(Unreachable):
 
 
 _FULL = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT))
+ELSEWHERE = "promisor remote"
+"""What git says of an object that a partial clone has left at its remote."""
 
 
 class GitFailed(Failure):
@@ -91,8 +93,11 @@ class GitFailed(Failure):
     def __init__(self, command: str, status: int, said: str) -> None:
         self.status = status
         self.said = said
-        first = said.strip().partition("\n")[0] or f"exit status {status}"
+        lines = [line for line in said.strip().split("\n") if not line.startswith("warning: ")]
+        first = next(filter(None, lines), f"exit status {status}")
         advice = "Run the same git command in the repository to see all that it says"
+        if ELSEWHERE in said:
+            advice = "This clone has left files at its remote; run the same git command in it, which fetches them"
         if any(words in said for words in _FULL):
             advice = "Free some space and do it again; everything stored before is intact"
         super().__init__(f"git {command} failed: {first}", advice=advice, command=command, status=status)

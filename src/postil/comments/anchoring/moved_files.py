@@ -28,6 +28,7 @@ from postil.comments.source_tree import SourceTree, decode
 from postil.comments.storage.file_versions import FileVersions
 from postil.comments.storage.store import SUFFIX, skipped_folder
 from postil.core import limits
+from postil.workspace.failures import ELSEWHERE, GitFailed
 from postil.workspace.git import git_lines, try_git
 from postil.workspace.paths import RelativePath
 
@@ -323,23 +324,37 @@ def find_commits(tree: SourceTree, blobs: dict[str, set[str]]) -> dict[str, str]
     found: dict[str, str] = {}
     if try_git(tree.root, "rev-parse", "--verify", "--quiet", "HEAD").status != 0:
         return found  # nothing was committed yet
-    commit = ""
-    fields: list[str] = []
-    arguments = ("--raw", "--no-abbrev", "--no-renames", "-z", f"--max-count={MOST_COMMITS}", "--format=%x01%H")
-    for row in git_lines(tree.root, "log", *arguments, separator=b"\0"):
-        text = row.decode("utf-8", "surrogateescape").lstrip("\n")
-        if text.startswith("\x01"):
-            commit = text[1:].split("\n", 1)[0]
-        elif text.startswith(":"):
-            fields = text.split()
-        elif text in blobs and text not in found and fields:
-            if fields[3] in blobs[text]:
-                found[text] = commit
-            elif fields[2] in blobs[text]:
-                found[text] = f"{commit}^"
+    for commit, name, old, new in _list_last_changes(tree):
+        if name in blobs and name not in found:
+            if new in blobs[name]:
+                found[name] = commit
+            elif old in blobs[name]:
+                found[name] = f"{commit}^"
             if len(found) == len(blobs):
                 break
     return found
+
+
+def _list_last_changes(tree: SourceTree) -> Iterator[tuple[str, str, str, str]]:
+    """Yields the last commits, newest first, with each file that they changed, its old and its new version.
+
+    Where a partial clone has left the folders of commits at its remote, these are the last that it knows.
+    """
+    commit = ""
+    fields: list[str] = []
+    arguments = ("--raw", "--no-abbrev", "--no-renames", "-z", f"--max-count={MOST_COMMITS}", "--format=%x01%H")
+    try:
+        for row in git_lines(tree.root, "log", *arguments, separator=b"\0"):
+            text = row.decode("utf-8", "surrogateescape").lstrip("\n")
+            if text.startswith("\x01"):
+                commit = text[1:].split("\n", 1)[0]
+            elif text.startswith(":"):
+                fields = text.split()
+            elif fields:
+                yield commit, text, fields[2], fields[3]
+    except GitFailed as fault:
+        if ELSEWHERE not in fault.said:
+            raise
 
 
 class _ByTime(NamedTuple):

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from itertools import groupby, takewhile
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -38,7 +38,8 @@ class Touch(Struct, frozen=True, omit_defaults=True):
 
     commit: Commit
     did: Literal["added", "changed", "renamed", "deleted", "before"]
-    """`before`: a shallow clone begins with this commit, and the code was made in it or earlier."""
+    """`before`: what the file was before is not here (a shallow clone begins with this commit, a partial one has not
+    fetched it), and the code was made in it or earlier."""
     path: str
     line: int
     before: str = ""
@@ -53,6 +54,8 @@ class Touches(Struct, frozen=True):
     """False where older commits of the file were not looked at, and may have touched it."""
     looked: int = 0
     """How many commits of the file were looked at."""
+    partial: bool = False
+    """Whether what was before them is not known: versions of the file are not here, as in a partial clone."""
 
 
 def list_touches(
@@ -81,11 +84,12 @@ def list_touches(
             span = Span(line, end) if blob else _find_committed(tree, texts, path, Span(line, end))
             if span is None:
                 return Touches([])
-            touches, is_origin, looked = _follow(tree, texts, span, until)
-            looked += len({each.commit.id for each in later})
-            is_late = not is_origin and looked < history.commits
-            found = Touches(touches, is_origin or (history.complete and not is_late), looked)
-            if is_origin or is_late:
+            followed = _follow(tree, texts, span, until)
+            looked = followed.looked + len({each.commit.id for each in later})
+            is_late = not followed.is_origin and looked < history.commits
+            complete = followed.is_origin or ((history.complete or history.partial) and not is_late)
+            found = Touches(followed.touches, complete, looked, followed.unread or history.partial)
+            if followed.is_origin or is_late:
                 break
     except _Large:
         from postil.comments.git.past_worker import LONGEST, ask_past  # only for large files
@@ -133,9 +137,18 @@ def _find_committed(tree: SourceTree, texts: _Texts, path: str, span: Span) -> S
     return relocate(now.text, newest, span, path).span
 
 
-def _follow(tree: SourceTree, texts: _Texts, span: Span, until: float) -> tuple[list[Touch], bool, int]:
-    """Returns the commits that touched lines of the first version, whether the last one made them, and how many
-    commits were looked at."""
+class _Followed(NamedTuple):
+    """The commits that touched some lines, how far they were followed, and how many commits were looked at."""
+
+    touches: list[Touch]
+    is_origin: bool
+    """Whether nothing older is asked about: the last commit made them, or what was before cannot be read."""
+    looked: int
+    unread: bool = False
+
+
+def _follow(tree: SourceTree, texts: _Texts, span: Span, until: float) -> _Followed:
+    """Returns the commits that touched lines of the first version."""
     found: list[Touch] = []
     history = texts.history
     at = (history[0].path, history[0].blob) if history else ("", "")
@@ -153,6 +166,8 @@ def _follow(tree: SourceTree, texts: _Texts, span: Span, until: float) -> tuple[
         if not made:
             continue  # of a branch that this version was not made on
         new = texts.get(at[1], place - len(some))
+        if new is None and at[1]:
+            return _Followed(found, True, looked, unread=True)
         if new is None:
             at = made[0].old_path, made[0].old_blob
             continue
@@ -161,15 +176,16 @@ def _follow(tree: SourceTree, texts: _Texts, span: Span, until: float) -> tuple[
         version, there = _find_origin(made, new, texts, place - len(some), span)
         at = version.old_path, version.old_blob
         if there is None or there.span is None:
-            cut = texts.get(version.old_blob, place - len(some)) is None and is_cut(tree, version.commit)
+            unread = any(each.old_blob and texts.get(each.old_blob, place - len(some)) is None for each in made)
+            cut = unread or (not version.old_blob and is_cut(tree, version.commit))
             found.append(Touch(version.commit, "before" if cut else "added", version.path, span.start, "", after))
-            return found, True, looked
+            return _Followed(found, True, looked, unread)
         if there.state in ("modified", "review"):
             found.append(Touch(version.commit, "changed", version.path, span.start, there.new_text, after))
         elif version.path != version.old_path and not version.merged:
             found.append(Touch(version.commit, "renamed", version.path, span.start))
         span = there.span
-    return found, False, looked
+    return _Followed(found, False, looked)
 
 
 def _find_origin(
@@ -196,11 +212,14 @@ def is_cut(tree: SourceTree, commit: Commit) -> bool:
     return is_shallow(tree) and commit.id in run_git(tree.root, "rev-list", "--max-parents=0", "HEAD").decode().split()
 
 
-def read_small(versions: FileVersions, blobs: Sequence[str]) -> dict[str, str] | None:
-    """Returns versions of a file; None where there are large ones, which are left to a worker."""
+def read_small(versions: FileVersions, blobs: Sequence[str], left_out: set[str] | None = None) -> dict[str, str] | None:
+    """Returns versions of a file; None where there are large ones, which are left to a worker.
+
+    `left_out` gets those that a worker leaves out, too, since they are too large, or too many.
+    """
+    large: set[str] = set() if left_out is None else left_out
     if parses_everything_here():
-        return versions.read(blobs)
-    large: set[str] = set()
+        return versions.read(blobs, left_out=large)
     found = versions.read(blobs, limits.HERE, MOST_VERSIONS, large)
     return None if large else found
 
@@ -223,7 +242,8 @@ def resolve_revision(tree: SourceTree, revision: str) -> Commit | None:
     if done.status != 0 or revision.startswith("^"):  # `^HEAD` is what is not in HEAD: no commit
         return None
     name = done.out.decode().strip()
-    shown = run_git(tree.root, "show", "-s", "--no-show-signature", "--format=%H%x00%an%x00%aI%x00%s", name)
+    # `show -s` compares the commit all the same, with folders that a partial clone may not have.
+    shown = run_git(tree.root, "log", "-1", "--no-show-signature", "--format=%H%x00%an%x00%aI%x00%s", name, "--")
     return Commit(*_fields(shown.decode("utf-8", "replace").strip()))
 
 

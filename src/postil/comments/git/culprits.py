@@ -56,7 +56,10 @@ class Culprits(NamedTuple):
 
     commits: list[Commit | None]
     complete: bool
-    """Whether as much of the history was read as was needed: what is not known now is not known later."""
+    """Whether as much of the history was read as was needed: what is not known now is not known later.
+
+    Of a partial clone it is not, where versions are at its remote alone: they may be here the next time.
+    """
 
 
 def find_culprits(tree: SourceTree, versions: FileVersions, asked: Sequence[Suspicion]) -> Culprits:
@@ -70,6 +73,7 @@ def find_culprits(tree: SourceTree, versions: FileVersions, asked: Sequence[Susp
             groups.setdefault((each.path, now, each.blob), []).append(number)
     histories: dict[str, History] = {}
     until = time.monotonic() + PATIENCE
+    complete = True
     for done, ((path, now, blob), numbers) in enumerate(groups.items()):
         call.current().check()
         if len(groups) > 1:
@@ -77,20 +81,26 @@ def find_culprits(tree: SourceTree, versions: FileVersions, asked: Sequence[Susp
         history, later, some = list[Version](), list[Version](), [asked[at] for at in numbers]
         for name in dict.fromkeys((now, path)):  # code that went alone to another file left its own
             known = histories.get(name)
-            if known is None or not (known.complete or _holds(known, blob) or time.monotonic() > until):
+            is_enough = known is not None and (known.complete or known.partial or _holds(known, blob))
+            if known is None or not (is_enough or time.monotonic() > until):
                 histories[name] = read_history(tree, name, until, partial(_holds, blob=blob))
             history = histories[name].versions
             if later := list_later(history, blob):
                 break
         every = history if any(each.merged for each in later) else later
-        texts = read_small(versions, [blob, *(each.blob for each in every)]) if later else {}
+        wanted = [one for one in (blob, *(each.blob for each in every)) if one] if later else []
+        large = set[str]()
+        texts = read_small(versions, wanted, large)
         if texts is None:
-            commits = _ask_worker(tree, path, some)
+            commits, is_whole = _ask_worker(tree, path, some)
         else:
             commits = _judge(path, blob, history, texts, some) if blob in texts else [None] * len(some)
+            is_whole = all(one in texts or one in large for one in wanted)
+        complete = complete and is_whole
         for number, commit in zip(numbers, commits, strict=True):
             found[number] = commit
-    return Culprits(found, time.monotonic() < until)
+    complete = complete and not any(each.partial for each in histories.values())
+    return Culprits(found, complete and time.monotonic() < until)
 
 
 def name_history(tree: SourceTree) -> str:
@@ -116,18 +126,21 @@ def _holds(history: History, blob: str) -> bool:
     return any(blob in (each.old_blob, each.blob) for each in history.versions)
 
 
-def _ask_worker(tree: SourceTree, path: str, asked: Sequence[Suspicion]) -> list[Commit | None]:
+def _ask_worker(tree: SourceTree, path: str, asked: Sequence[Suspicion]) -> Culprits:
     """Returns the same for a file with large versions, which the server does not compare itself."""
     from postil.comments.git.past_worker import TakesTooLong, ask_past
 
     found: list[Commit | None] = []
+    complete = True
     for at in range(0, len(asked), AT_ONCE):
         some = asked[at : at + AT_ONCE]
         try:
-            found += ask_past(tree, "culprit", path, (some,), list[Commit | None])
+            told = ask_past(tree, "culprit", path, (some,), Culprits)
         except TakesTooLong:
-            found += [None] * len(some)
-    return found
+            told = Culprits([None] * len(some), True)
+        found += told.commits
+        complete = complete and told.complete
+    return Culprits(found, complete)
 
 
 def _judge(
@@ -154,15 +167,19 @@ def _judge(
 
 
 class _Trial:
-    """Pieces of code of one version, and the versions that came after it."""
+    """Pieces of code of one version, and the versions that came after it, as far as they can be read."""
 
     def __init__(self, path: str, old: str, later: Sequence[Version], texts: Mapping[str, str]) -> None:
         self._old, self._path = Source(old, path), path
-        self._later, self._texts = later, texts
+        is_read = [not each.blob or each.blob in texts for each in later]
+        self._later = [each for each, is_here in zip(later, is_read, strict=True) if is_here]
+        self._is_next = [before for before, is_here in zip([True, *is_read], is_read, strict=False) if is_here]
+        """Whether the version before is read, too: else one between may have been the first."""
+        self._texts = texts
         self._known: dict[tuple[int, Span], State] = {}
 
     def find(self, asked: Sequence[Suspicion]) -> list[Version | None]:
-        """Returns for each the first version in which it is what it is now."""
+        """Returns for each the first version in which it is what it is now; None where that is not sure."""
         first = self._bisect({at: (each.span, _DOUBTS[each.state][0]) for at, each in enumerate(asked)})
         again = {
             at: (each.span, _DOUBTS[each.state][1])
@@ -173,7 +190,10 @@ class _Trial:
         for at, each in enumerate(asked):
             if first[at] == len(self._later) and each.state == "review":
                 first[at] = self._find_first(each.span)
-        return [self._later[first[at]] if first[at] < len(self._later) else None for at in range(len(asked))]
+        return [
+            self._later[first[at]] if first[at] < len(self._later) and self._is_next[first[at]] else None
+            for at in range(len(asked))
+        ]
 
     def _find_first(self, span: Span) -> int:
         """Returns the first version in which code was gone or uncertain, though a later one has what looks like it."""
@@ -204,7 +224,7 @@ class _Trial:
         call.current().check()
         unknown = [span for span in dict.fromkeys(spans) if (version, span) not in self._known]
         text = self._texts.get(self._later[version].blob)
-        if text is None:
+        if text is None:  # the commit deleted the file
             self._known |= {(version, span): "orphaned" for span in unknown}
             return
         there = relocate_all(self._old, Source(text, self._path), unknown) if unknown else ()

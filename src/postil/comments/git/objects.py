@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from postil.core import limits
-from postil.workspace.failures import GitFailed, GitTooLarge
+from postil.workspace.failures import ELSEWHERE, GitFailed, GitTooLarge
 from postil.workspace.git import run_git, try_git
 
 FIRST = 8 * limits.MIB
@@ -13,7 +13,6 @@ FIRST = 8 * limits.MIB
 EVERY = 1 << 62
 MOST_ELSEWHERE = 300
 """Objects that a partial clone has left at its remote: git ends at each, and is asked again about those behind it."""
-_ELSEWHERE = b"promisor remote"
 
 
 def read_objects(
@@ -22,12 +21,14 @@ def read_objects(
     largest: int = limits.GIT_OBJECT,
     most: int = EVERY,
     left_out: set[str] | None = None,
+    elsewhere: set[str] | None = None,
 ) -> dict[str, bytes]:
     """Returns the files of these names (`<blob>` or `<revision>:<path>`), but for what is no file or too large.
 
-    Where all are larger than `most` together, the last are too large as well. `left_out` gets the names of such files.
+    Where all are larger than `most` together, the last are too large as well. `left_out` gets the names of such files,
+    `elsewhere` those that a partial clone has left at its remote: nobody knows what they hold.
     """
-    return dict(iterate_objects(root, names, largest, most, left_out))
+    return dict(iterate_objects(root, names, largest, most, left_out, elsewhere))
 
 
 def iterate_objects(
@@ -36,6 +37,7 @@ def iterate_objects(
     largest: int = limits.GIT_OBJECT,
     most: int = EVERY,
     left_out: set[str] | None = None,
+    elsewhere: set[str] | None = None,
 ) -> Iterator[tuple[str, bytes]]:
     """Yields what `read_objects` returns, in the order of the names, and holds few of them at once."""
     asked = [name for name in dict.fromkeys(names) if name and "\n" not in name]
@@ -51,7 +53,7 @@ def iterate_objects(
         return
     part: list[str] = []
     size = 0
-    for name, announced in _list_sizes(root, asked):
+    for name, announced in _list_sizes(root, asked, set() if elsewhere is None else elsewhere):
         if announced > min(largest, most):
             large.add(name)
             continue
@@ -65,8 +67,8 @@ def iterate_objects(
         yield from _read(root, part, largest, large).items()
 
 
-def _list_sizes(root: str, asked: list[str]) -> list[tuple[str, int]]:
-    """Returns the names of files with the sizes that git announces."""
+def _list_sizes(root: str, asked: list[str], elsewhere: set[str]) -> list[tuple[str, int]]:
+    """Returns the names of files with the sizes that git announces; `elsewhere` gets those that it has not got here."""
     rows: list[tuple[str, bytes]] = []
     for _ in range(MOST_ELSEWHERE):
         done = try_git(root, "cat-file", "--batch-check", input=_join(asked))
@@ -74,11 +76,14 @@ def _list_sizes(root: str, asked: list[str]) -> list[tuple[str, int]]:
         rows += zip(asked, said, strict=False)
         if done.status == 0:
             break
-        if _ELSEWHERE not in done.err:
+        if ELSEWHERE.encode() not in done.err:
             raise GitFailed("cat-file", done.status, done.err.decode("utf-8", "replace"))
+        elsewhere.update(asked[len(said) : len(said) + 1])
         asked = asked[len(said) + 1 :]
         if not asked:
             break
+    else:
+        elsewhere.update(asked)  # as far as is known
     parted = ((name, line.rsplit(b" ", 2)) for name, line in rows)
     return [
         (name, int(words[2]))

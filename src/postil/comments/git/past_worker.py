@@ -108,7 +108,7 @@ def main() -> None:
             )
         case _:
             _, asked = decode(question.arguments, type=tuple[str, list[Suspicion]])
-            found = find_culprits(tree, versions, asked).commits
+            found = find_culprits(tree, versions, asked)
     sys.stdout.buffer.write(msgspec.msgpack.encode(found))
 
 

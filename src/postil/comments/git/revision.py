@@ -28,6 +28,7 @@ from postil.workspace.git import read_blob
 from postil.workspace.paths import RelativePath
 
 AT_ONCE = 200
+ELSEWHERE = "git names it, and has not got its content here"
 TOGETHER = 8 * limits.MIB
 """Bytes of sources and sidecars that are held at once, unless they are of one file."""
 MOST_FOLLOWED = 100
@@ -162,23 +163,30 @@ def _read_at(
     for first in range(0, len(paths), AT_ONCE):
         call.current().check()
         call.current().progress(first, len(paths), f"reading {past.commit[:12]}")
-        for some, there, large in _read_together(past, paths[first : first + AT_ONCE], store):
-            yield from _locate_some(reader, past, some, there, large, store, other_name, damaged, recent)
+        elsewhere = set[str]()
+        for some, there, large in _read_together(past, paths[first : first + AT_ONCE], store, elsewhere):
+            damaged += [Damage(path, ELSEWHERE) for path in some if past.name(path) in elsewhere]
+            known = [path for path in some if past.name(path) not in elsewhere]
+            yield from _locate_some(reader, past, known, there, large, store, other_name, damaged, recent)
 
 
 def _read_together(
-    past: CommittedTree, paths: Sequence[str], store: Store | None
+    past: CommittedTree, paths: Sequence[str], store: Store | None, elsewhere: set[str]
 ) -> Iterator[tuple[Sequence[str], dict[str, bytes], set[str]]]:
-    """Yields some of the files, what the commit holds of them, and what is too large: as many as are held at once."""
+    """Yields some of the files, what the commit holds of them, and what is too large: as many as are held at once.
+
+    `elsewhere` gets what it holds and a partial clone does not.
+    """
     large: set[str] = set()
     ends = ("",) if store else ("", SUFFIX)
     names = (f"{past.name(path)}{end}" for path in paths for end in ends)
-    there = read_objects(past.root, names, most=TOGETHER if len(paths) > 1 else 2 * limits.GIT_OBJECT, left_out=large)
+    most = TOGETHER if len(paths) > 1 else 2 * limits.GIT_OBJECT
+    there = read_objects(past.root, names, most=most, left_out=large, elsewhere=elsewhere)
     if large and len(paths) > 1:
         del there
         half = len(paths) // 2
-        yield from _read_together(past, paths[:half], store)
-        yield from _read_together(past, paths[half:], store)
+        yield from _read_together(past, paths[:half], store, elsewhere)
+        yield from _read_together(past, paths[half:], store, elsewhere)
     else:
         yield paths, there, large
 
@@ -200,11 +208,13 @@ def _locate_some(
         if content is None and source not in large and (other := other_name(past, path)):
             called, content = other, read_blob(past.root, past.name(other))
         try:
+            if called != path and content is None:
+                raise Unreadable(ELSEWHERE)
             data = store.read_bytes(RelativePath(path)) if store else there.get(sidecar)
             if sidecar in large:
                 raise Unreadable("it is too large")
             if data is None and store is None:  # of a partial clone, or damaged
-                raise Unreadable("git names it, and has not got its content here")
+                raise Unreadable(ELSEWHERE)
             apart = partial(_locate_apart, reader, path, past, called, present=store is not None)
             located = apart() if _is_large(data, content) else _locate(reader, path, data, content, apart, recent)
             for each in map(comment_now, located):

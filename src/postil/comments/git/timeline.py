@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate, groupby
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -38,10 +39,20 @@ class Change(Struct, frozen=True, omit_defaults=True):
     commit: Commit | None = None
 
 
+class Changes(NamedTuple):
+    """What is known to have happened to a comment, oldest first."""
+
+    changes: list[Change]
+    complete: bool
+    """Whether all versions of its file were read."""
+    partial: bool
+    """Whether some are missing in this clone."""
+
+
 def list_changes(
     tree: SourceTree, comment: Comment, path: str, events: Sequence[Event], patience: float | None = None
-) -> tuple[list[Change], bool]:
-    """Returns what is known to have happened to a comment, oldest first, and whether all versions of it were read.
+) -> Changes:
+    """Returns what is known to have happened to a comment.
 
     `patience`: seconds after which it is not looked further back.
     """
@@ -52,39 +63,42 @@ def list_changes(
     ]
     before: Comment | None = None
     paths = dict.fromkeys([path, *(each.path for each in events if each.path)])
-    committed, complete = _read_committed(tree, comment.id, list(paths), until)
-    for commit, then, olds in committed:
+    committed, complete, partial = _read_committed(tree, comment.id, list(paths), until)
+    for commit, then, olds, is_next in committed:
         if before is None:
-            found += _begin(then, commit if complete and not is_cut(tree, commit) else None)
+            is_first = complete and not partial and not is_cut(tree, commit)
+            found += _begin(then, commit if is_first else None)
         else:
-            first, *others = ([*_compare(old or before, then, commit)] for old in olds)
+            first, *others = ([*_compare(old or before, then, commit if is_next else None)] for old in olds)
             told = [{(each.did, each.after) for each in changes} for changes in others]
             found += [each for each in first if all((each.did, each.after) in changes for changes in told)]
         before = then
     found += _compare(before, comment, None) if before else _begin(comment, None)
-    return sorted(found, key=lambda each: each.at), complete
+    return Changes(sorted(found, key=lambda each: each.at), complete, partial)
 
 
 def _read_committed(
     tree: SourceTree, comment: str, paths: Sequence[str], until: float
-) -> tuple[list[tuple[Commit, Comment, list[Comment | None]]], bool]:
+) -> tuple[list[tuple[Commit, Comment, list[Comment | None], bool]], bool, bool]:
     """Returns the comment as commits left it, oldest first, and as it was before: of a merge, in all that it joined.
 
-    And whether these are all commits that did.
+    Each with whether what was before could be read; then whether all was read that is here, and whether some is not.
     """
     known: list[tuple[Version, str]] = []
     moments: list[int] = []
-    complete = True
+    complete, partial = True, False
     for path in paths:
         history = read_history(tree, path + SUFFIX, until)
-        complete = complete and history.complete
+        complete = complete and (history.complete or history.partial)
+        partial = partial or history.partial
         some = [each for each in reversed(history.versions) if each.blob]
         known += [(each, path) for each in some]
         moments += accumulate((each.time for each in some), max)  # git's order, whatever the clocks said
     known = [known[at] for at in sorted(range(len(known)), key=moments.__getitem__)]
     paths_of = {blob: path for version, path in reversed(known) for blob in (version.blob, version.old_blob) if blob}
     found: dict[str, Comment | None] = {}
-    for number, (blob, data) in enumerate(iterate_objects(tree.root, paths_of)):
+    elsewhere = set[str]()
+    for number, (blob, data) in enumerate(iterate_objects(tree.root, paths_of, elsewhere=elsewhere)):
         if number >= MOST_READ and time.monotonic() > until:
             complete = False
             break
@@ -92,12 +106,13 @@ def _read_committed(
         call.current().progress(number, len(paths_of), "reading earlier versions")
         with suppress(Unreadable):
             found[blob] = Sidecar(paths_of[blob], data).comment(comment) if comment.encode() in data else None
-    committed: list[tuple[Commit, Comment, list[Comment | None]]] = []
+    committed: list[tuple[Commit, Comment, list[Comment | None], bool]] = []
     for commit, some in groupby((version for version, _ in known), lambda version: version.commit):
         made = [version for version in some if found.get(version.blob)]
         if made and (then := found[made[0].blob]):
-            committed.append((commit, then, [found.get(version.old_blob) for version in made]))
-    return committed, complete
+            is_next = all(not version.old_blob or version.old_blob in found for version in made)
+            committed.append((commit, then, [found.get(version.old_blob) for version in made], is_next))
+    return committed, complete, partial or bool(elsewhere)
 
 
 def _begin(first: Comment, commit: Commit | None) -> Iterator[Change]:

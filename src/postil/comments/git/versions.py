@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from postil.comments.model import Commit
 from postil.comments.source_tree import SourceTree
-from postil.workspace.failures import GitTimedOut, GitTooLarge
+from postil.workspace.failures import ELSEWHERE, GitTimedOut, GitTooLarge
 from postil.workspace.git import TIMEOUT, try_git
 
 MOST_COMMITS = 500
@@ -56,6 +56,9 @@ class History(Struct, frozen=True):
     """Whether these are all that git has."""
     commits: int = 0
     """How many commits of the file were read."""
+    partial: bool = False
+    """Whether files were followed through names only where nothing else changed: a partial clone has left at its remote
+    what tells the others."""
 
 
 def read_histories(tree: SourceTree, path: str, until: float) -> Iterator[History]:
@@ -73,7 +76,7 @@ def read_histories(tree: SourceTree, path: str, until: float) -> Iterator[Histor
             return  # what was read before has to do
         yield history
         timeout = min(until - time.monotonic(), TIMEOUT)
-        if history.complete or timeout <= 0:
+        if history.complete or history.partial or timeout <= 0:
             return
         most *= MORE
 
@@ -92,20 +95,21 @@ def read_history(
 def _read_history(tree: SourceTree, path: str, most: int, timeout: float) -> History:
     if not tree.git:
         return History([])
-    found, complete = _read(tree, most, timeout, "--follow", "--", path)
-    names = dict.fromkeys([path, *(name for each in found for name in (each.path, each.old_path))])
+    found = _read(tree, most, timeout, "--follow", "--", path)
+    names = dict.fromkeys([path, *(name for each in found.versions for name in (each.path, each.old_path))])
     if len(names) == 1:
-        return _tell(found, complete)
+        return found
     # git follows one name at a time, and misses what a branch did under another
-    copied = {(each.commit.id, each.path): each for each in found if each.old_blob}
-    every, whole = _read(tree, most, timeout, "--", *list(names)[:MOST_NAMES])
-    own = dropwhile(lambda each: each.path != path, every)  # what was copied goes on by itself
+    copied = {(each.commit.id, each.path): each for each in found.versions if each.old_blob}
+    every = _read(tree, most, timeout, "--", *list(names)[:MOST_NAMES])
+    own = dropwhile(lambda each: each.path != path, every.versions)  # what was copied goes on by itself
     joined = [each if each.old_blob else copied.get((each.commit.id, each.path), each) for each in own]
-    return _tell(joined, complete and whole and len(names) <= MOST_NAMES)
+    complete = found.complete and every.complete and len(names) <= MOST_NAMES
+    return _tell(joined, complete, found.partial or every.partial)
 
 
-def _tell(versions: list[Version], complete: bool) -> History:
-    return History(versions, complete, len({each.commit.id for each in versions}))
+def _tell(versions: list[Version], complete: bool, is_partial: bool) -> History:
+    return History(versions, complete and not is_partial, len({each.commit.id for each in versions}), is_partial)
 
 
 def list_later(history: Sequence[Version], blob: str, tip: str | None = None) -> list[Version]:
@@ -129,15 +133,19 @@ def list_later(history: Sequence[Version], blob: str, tip: str | None = None) ->
     return later
 
 
-def _read(tree: SourceTree, most: int, timeout: float, *what: str) -> tuple[list[Version], bool]:
-    """Returns the versions of the last commits, and whether there are no others."""
-    done = try_git(tree.root, "log", *_SHAPE, f"--max-count={most + 1}", *what, timeout=timeout)
+def _read(tree: SourceTree, most: int, timeout: float, *what: str) -> History:
+    """Returns the versions of the last commits."""
+    asked = ("log", *_SHAPE, f"--max-count={most + 1}")
+    done = try_git(tree.root, *asked, *what, timeout=timeout)
+    is_partial = done.status != 0 and ELSEWHERE.encode() in done.err
+    if is_partial:  # what has the same content bears another name all the same
+        done = try_git(tree.root, *asked, "-M100%", *what, timeout=timeout)
     pieces = [*_read_pieces(done.out.decode("utf-8", "replace").split("\0"))] if done.status == 0 else []
     commits = dict.fromkeys(head[0] for head, _ in pieces)
     if len(commits) <= most:
-        return [*_parse(pieces)], True
+        return _tell([*_parse(pieces)], True, is_partial)
     last = commits.popitem()[0]
-    return [*_parse([piece for piece in pieces if piece[0][0] != last])], False
+    return _tell([*_parse([piece for piece in pieces if piece[0][0] != last])], False, is_partial)
 
 
 def _parse(pieces: Sequence[_Piece]) -> Iterator[Version]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
 
 All: TypeAlias = Annotated[bool, Meta(description="Look at all commits, however long it takes")]
+_NOT_FETCHED = "What other commits did is not known: this clone has left versions of the file at its remote."
 _LOOK_FURTHER = "Older ones were not looked at in time: `--all` in a shell looks at all."
 
 
@@ -50,6 +51,8 @@ class Blamed(Answer, frozen=True):
     """How many commits of the file were looked at."""
     shallow: bool = False
     """Whether commits that had the code may be missing in this clone."""
+    partial: bool = False
+    """Whether versions of its file are missing in this clone, and with them what older commits did."""
 
     def for_model(self) -> str:
         told = call.current().tell_moment
@@ -61,6 +64,8 @@ class Blamed(Answer, frozen=True):
         if not self.complete:
             others = "No other" if lines else "None"
             lines.append(f"{others} of the last {self.looked} commits of its file touched this code. {_LOOK_FURTHER}")
+        elif self.partial:
+            lines.append(_NOT_FETCHED)
         elif not lines and self.shallow:
             return "The code is gone, and no commit of this shallow clone had it (git fetch --unshallow)."
         elif not lines:
@@ -77,6 +82,8 @@ class Lifetime(Answer, frozen=True):
     """Whether commits are missing in this clone, and with them what they changed."""
     complete: bool = True
     """False where older commits of its comment file were not looked at."""
+    partial: bool = False
+    """Whether versions of its comment file are missing in this clone, and with them what they changed."""
 
     def for_model(self) -> str:
         lines = [line for each in self.changes for line in _show_change(each)]
@@ -84,6 +91,8 @@ class Lifetime(Answer, frozen=True):
             lines.append(
                 "… and what older commits hold, which this shallow clone does not have (git fetch --unshallow)"
             )
+        if self.partial:
+            lines.append(f"… {_NOT_FETCHED}")
         return "\n".join([*lines, *([] if self.complete else [f"… and what older commits hold. {_LOOK_FURTHER}"])])
 
 
@@ -125,8 +134,8 @@ class HistoryTools:
             before = list_touches(context.tree, context.versions, *origin, patience=left)
             known = {touch.commit.id for touch in found.touches}
             touches = [*found.touches, *(touch for touch in before.touches if touch.commit.id not in known)]
-            found = Touches(touches, before.complete, found.looked + before.looked)
-        return Blamed(each.comment.id, tuple(found.touches), complete=found.complete, looked=found.looked)
+            found = Touches(touches, before.complete, found.looked + before.looked, before.partial)
+        return Blamed(each.comment.id, tuple(found.touches), False, found.complete, found.looked, False, found.partial)
 
     def _blame_gone(self, each: Located, patience: float | None) -> Blamed:
         """Returns the commit that took the code out, and those behind the code that the comment was tied to."""
@@ -141,7 +150,7 @@ class HistoryTools:
         )
         touches = (*taken, *found.touches)
         shallow = not touches and is_shallow(context.tree)
-        return Blamed(each.comment.id, touches, True, found.complete, found.looked, shallow)
+        return Blamed(each.comment.id, touches, True, found.complete, found.looked, shallow, found.partial)
 
     @reads(
         "comments_history",
@@ -154,8 +163,8 @@ class HistoryTools:
         """Tell what happened to a comment: its texts, replies and status, commit by commit, and its moves"""
         each = self._context.find(commentId)
         moves, tree = list_moves(each.comment, each.marker), self._context.tree
-        changes, complete = list_changes(tree, each.comment, each.filePath, moves, inf if all else None)
-        return Lifetime(each.comment.id, tuple(changes), is_shallow(tree), complete)
+        found = list_changes(tree, each.comment, each.filePath, moves, inf if all else None)
+        return Lifetime(each.comment.id, tuple(found.changes), is_shallow(tree), found.complete, found.partial)
 
     @reads("comments_bench", shell="comments bench", toolset="extra")
     def bench(
@@ -181,7 +190,7 @@ def _list_origins(each: Located) -> Iterator[tuple[str, int, int, str]]:
 
 
 def _show_did(each: Touch) -> str:
-    return "made here or before: the shallow clone begins with it" if each.did == "before" else each.did
+    return "made here or before: this clone knows nothing older" if each.did == "before" else each.did
 
 
 def _show_change(each: Change) -> Iterator[str]:

@@ -87,17 +87,16 @@ def _read_then(
     same: Collection[str],
     damaged: list[str],
 ) -> Iterator[tuple[str, bytes]]:
-    """Yields the comment files of a revision that are others now; `damaged` gets those that are too large."""
+    """Yields the comment files of a revision that are others now; `damaged` gets those that cannot be had."""
     for past in pasts:
         held: dict[str, list[str]] = {}
         for name, (where, blob) in there.items():
             path = name.removesuffix(SUFFIX)
             if where is past and is_text(name) and is_sidecar(name.rsplit("/", 1)[-1]) and path not in same:
                 held.setdefault(blob, []).append(path)
-        large: set[str] = set()
-        for blob, data in iterate_objects(past.root, held, left_out=large):
-            yield from ((path, data) for path in held[blob])
-        damaged += sorted(path + SUFFIX for blob in large for path in held[blob])
+        for blob, data in iterate_objects(past.root, list(held)):
+            yield from ((path, data) for path in held.pop(blob))
+        damaged += sorted(path + SUFFIX for some in held.values() for path in some)
 
 
 def _hold(files: Iterable[tuple[str, bytes | None]], damaged: list[str]) -> Held:
