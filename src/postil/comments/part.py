@@ -137,7 +137,7 @@ class CommentsContext:
                 sidecar, source = self.store.read(path), self.tree.source_or_none(path)
                 found = sidecar.comment(comment)
                 if found and source and sidecar.is_made_on(source.blob):
-                    return Located(found, sidecar.marker_of(found), self.reader.place(sidecar, found), path)
+                    return Located(found, sidecar.marker_of(found), self.reader.place(sidecar, found, source), path)
         return self.find(comment)
 
     def existing(self, given: str) -> RelativePath:

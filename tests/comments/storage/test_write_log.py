@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from io import BufferedReader, BytesIO
+from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import cast
 from unittest.mock import patch
@@ -83,35 +83,36 @@ def test_the_files_of_the_log_are_those_of_its_rows(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.sampled_from([b"", b"a", b"ba", b"bbbbbbb", b"c" * 30, b"c" * 23 + b"a"])), st.booleans())
-def test_lines_that_hold_a_word_are_found_as_by_looking_at_each(rows: list[bytes], has_end: bool) -> None:
-    file = cast(BufferedReader, BytesIO(b"\n".join(rows) + b"\n" * has_end))
-    with patch.multiple(write_log, PIECE=8, LONGEST=31):
+def test_lines_that_hold_a_word_are_found_from_the_end_as_by_looking_at_each(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[bytes], has_end: bool
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "rows"
+    path.write_bytes(b"\n".join(rows) + b"\n" * has_end)
+    with path.open("rb") as file, patch.multiple(write_log, LAST=8, PIECE=8, LONGEST=31):
         reader = LogReader([file, file])
-        assert [*reader.lines_with(b"a")] == [row for row in reader.lines() if b"a" in row[1]]
+        assert [*reader.lines_back(b"a")][::-1] == [row for row in reader.lines() if b"a" in row[1]]
 
 
-def test_a_line_that_hardly_ends_hides_no_other() -> None:
-    with patch.multiple(write_log, PIECE=8, LONGEST=31):
-        reader = LogReader([None, cast(BufferedReader, BytesIO(b"a\n" + b"b" * 100 + b"\na\n"))])
-        assert [line for _, line in reader.lines_with(b"a")] == [b"a\n", b"a\n"]
+def test_a_line_that_hardly_ends_hides_no_other(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"a\n" + b"b" * 100 + b"\na\n" + b"b" * 100)
+    with patch.multiple(write_log, LAST=8, PIECE=8, LONGEST=31), WriteLog(str(tmp_path / "log")).open() as reader:
+        assert [line for _, line in reader.lines_back(b"a")] == [b"a\n", b"a\n"]
 
 
-class _Counted(BytesIO):
-    """A file that counts how often it is read."""
+class _Counted(FileIO):
+    """A file that counts the bytes that are read of it."""
 
     asked = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
-        self.asked += 1
-        return super().read(size)
-
-    def readline(self, size: int | None = -1, /) -> bytes:
-        self.asked += 1
-        return super().readline(size)
+        data = super().read(size)
+        self.asked += len(data)
+        return data
 
 
-def test_a_long_log_is_not_looked_through_line_by_line() -> None:
-    file = _Counted(b'{"id":"c_1"}\n' * 90_000 + b'{"id":"c_2"}\n')
-    reader = LogReader([None, cast(BufferedReader, file)])
-    assert [line for _, line in reader.lines_with(b'"c_2"')] == [b'{"id":"c_2"}\n']
-    assert file.asked < 10
+def test_of_a_long_log_no_more_is_read_than_what_was_written_last(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b'{"id":"c_1"}\n' * 90_000 + b'{"id":"c_2"}\n')
+    with _Counted(tmp_path / "log") as file:
+        reader = LogReader([None, cast(BufferedReader, file)])
+        assert next(reader.lines_back(b'"c_2"'))[1] == b'{"id":"c_2"}\n'
+        assert file.asked < 100_000

@@ -97,10 +97,9 @@ class CommentReader:
 
         return PresentSource(path, source, cautious=self.tree.cautious, list_between=list_between)
 
-    def place(self, sidecar: Sidecar, comment: Comment) -> Place:
+    def place(self, sidecar: Sidecar, comment: Comment, source: Source | None) -> Place:
         """Returns where one comment is; of a large sidecar, or on an unchanged source, no other one is looked for."""
-        source, marker = self.tree.source_or_none(RelativePath(sidecar.path)), sidecar.marker_of(comment)
-        present = self.open(sidecar.path, source)
+        present, marker = self.open(sidecar.path, source), sidecar.marker_of(comment)
         anchor = current_anchor(marker) if marker else None
         wanted = [anchor.blob] if anchor and anchor.blob != present.blob else []
         is_unchanged = anchor is not None and not wanted

@@ -210,11 +210,11 @@ class RelocateTools:
         except CommentNotFound:
             return restore_one(self._context, commentId)
         moves = list_moves(each.comment, each.marker)
-        edit = find_last_edit(self._context.store, each.comment.id)
-        if madeAt and (edit is None or edit.updated != madeAt or (moves and moves[-1].at >= edit.at)):
-            raise _make_conflict(each.comment.id)
         # A move notes when it began, an edit when it was written: within one millisecond the move is the later one.
-        if edit and not (moves and moves[-1].at >= edit.at):
+        edit = find_last_edit(self._context.store, each.comment.id, since=moves[-1].at if moves else "")
+        if madeAt and (edit is None or edit.updated != madeAt):
+            raise _make_conflict(each.comment.id)
+        if edit:
             path = self._context.file_of(commentId)
             if not take_back(self._context.store, path, each.comment.id, edit):
                 raise _make_conflict(each.comment.id)

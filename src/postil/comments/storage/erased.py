@@ -278,9 +278,9 @@ class _Belief:
 
 
 def list_believed(store: Store, text: bytes) -> Iterator[Written]:
-    """Yields what the log says of files that may have comments, in the lines that hold a text, oldest first."""
+    """Yields what the log says of files that may have comments, in the lines that hold a text, newest first."""
     with store.log.open() as log:
-        for _, each in _believe(store, log.lines_with(text)):
+        for _, each in _believe(store, log.lines_back(text)):
             yield each
 
 

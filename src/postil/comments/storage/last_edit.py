@@ -29,18 +29,27 @@ class LastEdit(Struct, frozen=True):
     """When the comment says that it was changed so."""
 
 
-def find_last_edit(store: Store, comment: str) -> LastEdit | None:
-    """Returns the last change of a comment's words or status that was not taken back; None where none is known."""
-    made: list[LastEdit] = []
+def find_last_edit(store: Store, comment: str, since: str = "") -> LastEdit | None:
+    """Returns the last change of a comment's words or status that was not taken back; None where none is known.
+
+    Nothing is looked for that was written before a moment.
+    """
+    taken_back = 0
     for each in list_believed(store, msgspec.json.encode(comment)):
-        if each.id != comment or not each.was or each.comment is None or not each.was.keys() <= {*SAID}:
+        if each.id != comment:
+            continue
+        if each.at <= since:
+            return None
+        if not each.was or each.comment is None or not each.was.keys() <= {*SAID}:
             continue
         if each.undoes:
-            made = made[:-1]
+            taken_back += 1
+        elif taken_back:
+            taken_back -= 1
         else:
             became = {key: each.comment.get(key) for key in each.was}
-            made.append(LastEdit(each.at, each.was, became, each.comment.get("updated")))
-    return made[-1] if made else None
+            return LastEdit(each.at, each.was, became, each.comment.get("updated"))
+    return None
 
 
 def take_back(store: Store, path: RelativePath, comment: str, edit: LastEdit) -> bool:

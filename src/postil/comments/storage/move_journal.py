@@ -53,7 +53,7 @@ class Moves:
         with self._store.locked():
             here = read_to_change(self._store, path)
             found = find_comment(here, comment)
-            before = self._reader.place(here, found)
+            before = self._reader.place(here, found, source if source.path == path else self._tree.source_or_none(path))
             self._take(here, found, source, Span(line, end), before)
         self._versions.keep(source)
         symbol = innermost(symbols(source.text, language_of(source.path)), line)

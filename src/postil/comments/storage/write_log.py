@@ -23,6 +23,8 @@ from postil.workspace.disk import open_regular
 LARGEST = MOST_BYTES
 """Bytes of one file after which the next is begun."""
 PIECE = 1024 * 1024
+LAST = 16 * 1024
+"""Bytes of the end of a file that are read first, where what was written last is looked for."""
 MOST_UNKNOWN = 1000
 MOST_READ = LARGEST + PIECE + LONGEST
 """Bytes of one file that are read: ours has no more."""
@@ -214,23 +216,21 @@ class LogReader:
                 is_whole = ends
                 at += len(line)
 
-    def lines_with(self, text: bytes) -> Iterator[tuple[int, bytes]]:
-        """Yields the lines that hold a text, and where each is: what lies between them is passed over."""
-        for file, base in zip(self._files, (0, _SECOND), strict=True):
-            at = 0
-            while file is not None and at < MOST_READ:
-                file.seek(at)
-                read = file.read(PIECE + LONGEST)
-                if not read:
-                    break
-                piece = read[: read.rfind(b"\n") + 1]
-                found = piece.find(text)
-                while found >= 0:
-                    begin, end = piece.rfind(b"\n", 0, found) + 1, piece.index(b"\n", found) + 1
-                    if end - begin <= LONGEST + 1:
-                        yield base + at + begin, piece[begin:end]
-                    found = piece.find(text, end)
-                at += len(piece or read)  # without an end of line it is nothing that we wrote
+    def lines_back(self, text: bytes) -> Iterator[tuple[int, bytes]]:
+        """Yields the lines that hold a text, the newest first, and where each is: no more is read than is asked for."""
+        for file, base in zip(reversed(self._files), (_SECOND, 0), strict=True):
+            end = min(os.fstat(file.fileno()).st_size, MOST_READ) if file else 0
+            size = LAST
+            while file is not None and end:
+                begin = max(0, end - size)
+                file.seek(begin)
+                read = file.read(end - begin)
+                first = read.find(b"\n", 0, -1) + 1 if begin else 0  # where the first whole line begins
+                if first or not begin or size > LONGEST:
+                    for at, line in _find_back(read, first, text):
+                        yield base + begin + at, line
+                    end = begin + first  # a line that goes on before it is nothing that we wrote
+                size = min(2 * size, PIECE + LONGEST)
 
     def read(self, place: int) -> Written | None:
         """Returns what a line says."""
@@ -239,6 +239,16 @@ class LogReader:
             return None
         file.seek(place % _SECOND)
         return decode_line(file.readline(LONGEST + 1))
+
+
+def _find_back(piece: bytes, first: int, text: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yields the whole lines of a piece that hold a text, the last first, from the place of the first one on."""
+    end = piece.rfind(b"\n") + 1
+    while (found := piece.rfind(text, first, end)) >= 0:
+        begin, end = max(first, piece.rfind(b"\n", 0, found) + 1), piece.index(b"\n", found) + 1
+        if end - begin <= LONGEST + 1:
+            yield begin, piece[begin:end]
+        end = begin
 
 
 def decode_line(line: bytes) -> Written | None:
