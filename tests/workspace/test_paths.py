@@ -3,12 +3,14 @@
 import os
 import threading
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from postil.core.failure import Failure
+from postil.workspace import paths
 from postil.workspace.failures import FileMissing, UnsafePath
 from postil.workspace.files import atomic_write, read_file
 from postil.workspace.paths import RelativePath, open_inside, resolve_inside
@@ -51,6 +53,25 @@ def test_accepted_means_really_inside(root: Path, pieces: list[str], absolute: s
     assert real.startswith(str(root) + "/")
     assert real == os.path.join(root, inside)
     assert ".git" not in inside.lower().split("/")
+
+
+@given(pieces=st.lists(PIECES, max_size=4))
+def test_a_plain_path_is_answered_as_if_every_link_had_been_followed(root: Path, pieces: list[str]) -> None:
+    def answer() -> str:
+        try:
+            return resolve_inside(str(root), "/".join(pieces))
+        except Failure as fault:
+            return repr(fault)
+
+    with patch.object(paths, "_is_plain", return_value=False):
+        followed = answer()
+    assert answer() == followed
+
+
+def test_a_plain_path_costs_one_look_at_each_of_its_parts(root: Path) -> None:
+    with patch.object(os, "lstat", wraps=os.lstat) as look:
+        assert resolve_inside(str(root), "folder/file") == "folder/file"
+    assert look.call_count == 2
 
 
 @pytest.mark.parametrize(

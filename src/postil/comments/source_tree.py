@@ -35,7 +35,7 @@ ONE_TICK = 20_000_000
 ASKED_TOGETHER = 500
 # Blanks of one line: those of all lines would be tried from each of them.
 _SHA256 = re.compile(rb"(?im)^[ \t]*objectformat[ \t]*=[ \t]*sha256")
-_SECRET = re.compile(r"\.env(\..*)?")
+_SECRET = re.compile(r"(?:^|/)\.env(?:[./]|\Z)")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
@@ -106,16 +106,16 @@ class SourceTree:
             raise InvalidFilePath(given.replace("\0", "\\0"), "the path contains a NUL character")
         if given.startswith(("/", "\\", "~/")) or _DRIVE.match(given):
             raise InvalidFilePath(given, "the path is absolute")
-        parts = given.replace("\\", "/").split("/")
+        parts = given.lower().replace("\\", "/").split("/")
         if ".." in parts:
             raise InvalidFilePath(given, "the path leads upwards")
-        if any(part.lower() in (".git", "git~1") for part in parts):
+        if ".git" in parts or "git~1" in parts:
             raise FileAccessDenied(given, "git's own folder is closed")
         try:
             inside = resolve_inside(self.root, given)
         except UnsafePath as refused:
             raise FileAccessDenied(given, refused.message) from None
-        if any(_SECRET.fullmatch(part.lower()) for part in inside.split("/")):
+        if _SECRET.search(inside.lower()):
             raise FileAccessDenied(given, "files with secrets are closed")
         if inside.endswith(".comments"):
             raise InvalidFilePath(given, "this is a comment file; name the source file it belongs to")

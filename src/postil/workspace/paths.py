@@ -25,6 +25,8 @@ def resolve_inside(root: str, user_path: str, base: str = "") -> RelativePath:
     A relative path counts from `base` (a folder, itself relative to the root or absolute), else from the root.
     The file need not exist.
     """
+    if not base and _is_plain(root, user_path):
+        return RelativePath(user_path)
     if not user_path or user_path.isspace():
         raise UnsafePath(user_path, "is empty")
     if "\0" in user_path:
@@ -46,6 +48,21 @@ def resolve_inside(root: str, user_path: str, base: str = "") -> RelativePath:
     if any(_is_git(part) for part in inside.split("/")):
         raise UnsafePath(user_path, "lies in git's own folder")
     return RelativePath(inside)
+
+
+def _is_plain(root: str, user_path: str) -> bool:
+    """Whether a path is written as it would be answered, and all of it is there and no symlink: most paths are."""
+    here = root
+    for part in user_path.split("/"):
+        if part in ("", ".", "..") or _is_git(part):
+            return False
+        here = f"{here}/{part}"
+        try:
+            if stat.S_ISLNK(os.lstat(here).st_mode):
+                return False
+        except (OSError, ValueError):
+            return False
+    return not user_path.isspace()
 
 
 def _follow(path: str, user_path: str) -> str:

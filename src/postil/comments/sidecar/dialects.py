@@ -264,30 +264,37 @@ def find_holder(raw: AnyComment, markers: Sequence[Marker]) -> Holder | None:
 
 def read_comment(raw: AnyComment, own: Holder | None) -> Comment:
     """Returns a comment; `own` is the marker that it hangs on."""
-    created = on_one_line(raw.created or raw.timestamp or raw.updated or "")
+    created, author, tag = raw.created or raw.timestamp or raw.updated or "", raw.author or "unknown", raw.tag or ""
+    resolver, editor = raw.resolvedBy or "", raw.editedBy or ""
+    if not f"{created}{author}{tag}{resolver}{editor}".isprintable():
+        created, author, tag, resolver, editor = map(on_one_line, (created, author, tag, resolver, editor))
     line = max(raw.line or raw.startLine or (own.line if own else 1), 1)
     return Comment(
         id=raw.id,
         text=raw.text,
-        author=on_one_line(raw.author or "unknown"),
+        author=author,
         created=created,
         updated=raw.updated or created,
-        tag=on_one_line(raw.tag) if raw.tag else None,
+        tag=tag if raw.tag else None,
         line=line,
         endLine=max(raw.endLine or 0, 0),
         status=_STATUSES.get(raw.status or "open", "open"),
-        resolvedBy=on_one_line(raw.resolvedBy or ""),
+        resolvedBy=resolver,
         resolvedAt=raw.resolvedAt or "",
-        replies=tuple(
-            Reply(r.id, r.text, on_one_line(r.author or "unknown"), on_one_line(r.created or ""))
-            for r in raw.replies or ()
-        ),
+        replies=_read_replies(raw.replies) if raw.replies else (),
         aiMeta=_read_ai_meta(raw.aiMeta),
         params=_read_params(raw.params) if raw.params else {},
         markerId=own.id if own else "",
-        revisions=tuple(Revision(r.text, r.author, r.at) for r in raw.revisions or ()),
-        editedBy=on_one_line(raw.editedBy or ""),
+        revisions=tuple([Revision(r.text, r.author, r.at) for r in raw.revisions]) if raw.revisions else (),
+        editedBy=editor,
     )
+
+
+def _read_replies(some: Sequence[AnyReply]) -> tuple[Reply, ...]:
+    found = [Reply(each.id, each.text, each.author or "unknown", each.created or "") for each in some]
+    if "".join([f"{each.author}{each.created}" for each in found]).isprintable():
+        return tuple(found)
+    return tuple([Reply(each.id, each.text, on_one_line(each.author), on_one_line(each.created)) for each in found])
 
 
 def read_marker(raw: AnyMarker) -> Marker:
