@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from postil.core import limits
 from postil.workspace.clones.clone import RemoteAway, SharedClone
 from postil.workspace.clones.snapshot import LOGS, list_refs
 from tests.hosting.hosts import make_bare
@@ -173,3 +175,93 @@ def test_an_empty_repository_can_be_shared_too(tmp_path: Path) -> None:
     two = clone_at(tmp_path / "bare.git", "two")
     two.begin(head, 1)
     assert comments(two) == {"a.comments": "x"}
+
+
+def push(bare: Path, make: Callable[[Path], object]) -> None:
+    """Somebody else pushes what they like."""
+    work = bare.parent / "theirs"
+    if not work.exists():
+        git(bare.parent, "clone", "-q", str(bare), str(work))
+    make(work)
+    git(work, "add", "-A")
+    git(work, "commit", "-qm", "pushed")
+    git(work, "push", "-q", "origin", "HEAD")
+
+
+def make_link(work: Path) -> None:
+    (work / "a.py.comments").unlink(missing_ok=True)
+    (work / "a.py.comments").symlink_to("a.py")
+
+
+def make_folder(work: Path) -> None:
+    (work / "a.py.comments").unlink(missing_ok=True)
+    (work / "a.py.comments").mkdir()
+    (work / "a.py.comments" / "x").write_text("x")
+
+
+def make_giant(work: Path) -> None:
+    (work / "a.py.comments").write_bytes(b" " * (limits.FILE + 1))
+
+
+@pytest.mark.parametrize("make", [make_link, make_folder, make_giant])
+def test_what_somebody_pushes_in_the_place_of_a_comment_file_ends_no_turn_and_takes_no_comment(
+    bare: Path, make: Callable[[Path], None]
+) -> None:
+    one, two = clone_at(bare, "one"), clone_at(bare, "two")
+    one.begin("", 0)
+    write(one, "a.py.comments", "said")
+    write(one, "b.py.comments", "said here")
+    head = one.publish(1, "alice")
+    one.accept()
+    push(bare, make)
+    assert one.follow()
+    write(one, "c.py.comments", "and then")
+    head = one.publish(2, "alice")
+    one.accept()
+    assert not one.has_changed()
+    two.begin(head, 2)
+    assert not two.has_changed()
+    push(bare, lambda work: git(work, "rm", "-rq", "a.py.comments"))
+    for clone in (one, two):
+        assert clone.follow()
+        assert comments(clone) == {"a.py.comments": "said", "b.py.comments": "said here", "c.py.comments": "and then"}
+
+
+@pytest.mark.parametrize("make", [make_link, make_folder, make_giant])
+def test_a_clone_begins_beside_what_cannot_be_a_comment_file(bare: Path, make: Callable[[Path], None]) -> None:
+    push(bare, make)
+    one = clone_at(bare, "one")
+    one.begin("", 0)
+    assert not one.has_changed()
+    write(one, "b.py.comments", "said")
+    head = one.publish(1, "alice")
+    one.accept()
+    two = clone_at(bare, "two")
+    two.begin(head, 1)
+    assert Path(two.folder, "b.py.comments").read_text() == "said"
+    assert not two.has_changed()
+
+
+def test_comments_below_a_folder_that_became_a_link_come_back_with_it(bare: Path) -> None:
+    push(bare, lambda work: ((work / "lib").mkdir(), (work / "lib" / "b.py").write_text("x\n")))
+    one = clone_at(bare, "one")
+    one.begin("", 0)
+    write(one, "lib/b.py.comments", "said")
+    one.publish(1, "alice")
+    one.accept()
+
+    def replace(work: Path) -> None:
+        git(work, "mv", "lib", "libs")
+        (work / "lib").symlink_to("libs")
+
+    push(bare, replace)
+    assert one.follow()
+    write(one, "a.py.comments", "said here")
+    head = one.publish(2, "alice")
+    one.accept()
+    push(bare, lambda work: (git(work, "rm", "-q", "lib"), git(work, "mv", "libs", "lib")))
+    two = clone_at(bare, "two")
+    two.begin(head, 2)
+    assert one.follow()
+    for clone in (one, two):
+        assert comments(clone) == {"lib/b.py.comments": "said", "a.py.comments": "said here"}

@@ -15,9 +15,9 @@ import msgspec
 from postil.core.failure import Unreachable
 from postil.workspace.clones import snapshot
 from postil.workspace.clones.snapshot import Snapshot
-from postil.workspace.failures import GitTimedOut, LockBusy
+from postil.workspace.failures import GitTimedOut, LockBusy, UnsafePath
 from postil.workspace.files import FileLock, atomic_write, make_folder, read_file, remove_file
-from postil.workspace.git import NETWORK, run_git, try_git
+from postil.workspace.git import NETWORK, read_blob, run_git, try_git
 from postil.workspace.operations.checks import clean_leftovers
 from postil.workspace.paths import RelativePath
 from postil.workspace.repository import find_repository
@@ -55,6 +55,8 @@ class SharedClone:
         self._local = ""
         """The branch that is served, as its whole ref."""
         self._next, self._next_seen = self._recorded, self._seen
+        self._apart: set[str] = set()
+        """Recorded files that have no place beside the branch, where a link or a folder bears their name."""
         self._lock: FileLock | None = None
 
     def take(self) -> bool:
@@ -82,8 +84,10 @@ class SharedClone:
             self._check_out(source)
         self._recorded = snapshot.read_snapshot(self.folder, head) if head else Snapshot()
         wanted = self._recorded.files if head else snapshot.list_blobs(self.folder, source) if source else {}
+        wanted = {name: oid for name, oid in wanted.items() if oid}
+        self._apart.clear()
         clean_leftovers(find_repository(self.folder), fix=True)
-        self._put_files(wanted)
+        wanted = self._put_files(wanted)
         snapshot.set_refs(self.folder, self._recorded.refs)
         self._recorded = msgspec.structs.replace(self._recorded, source=self._recorded.source or source, files=wanted)
         self.has_unsent_logs = bool(self._recorded.refs)
@@ -96,12 +100,15 @@ class SharedClone:
         if not source or source == self._recorded.source:
             return False
         kept = {name: self._read(name) for name in snapshot.list_files(self.folder)}
+        apart, self._apart = sorted(self._apart), set()
         self._check_out(source)
         for name in snapshot.list_files(self.folder):
             if name not in kept:
                 remove_file(self.folder, RelativePath(name))
         for name, content in kept.items():
             self._write(name, content)
+        for name in apart if self._recorded.commit else ():
+            self._write(name, read_blob(self.folder, f"{self._recorded.commit}:{name}"))
         self._take_over(source)
         return True
 
@@ -135,12 +142,14 @@ class SharedClone:
             return
         base = snapshot.list_blobs(self.folder, before) if snapshot.find_commit(self.folder, before) else {}
         theirs = snapshot.list_blobs(self.folder, source)
+        present = {*snapshot.list_files(self.folder)}
         for name in sorted({*base, *theirs}):
             if base.get(name) == theirs.get(name):
                 continue
-            held = os.path.join(self.folder, name)
-            ours = self._read(name) if os.path.isfile(held) else None
+            ours = self._read(name) if name in present else None
             was, new = (self._blob(each.get(name)) for each in (base, theirs))
+            if new is None and (name in theirs or (name in base and was is None)):
+                continue  # a link, a folder or a giant is, or was, no comment file: ours stays
             if ours == was:
                 self._write(name, new)
             elif ours != new:
@@ -150,16 +159,21 @@ class SharedClone:
     def _blob(self, oid: str | None) -> bytes | None:
         return next(snapshot.read_blobs(self.folder, [oid])) if oid else None
 
-    def _put_files(self, blobs: Mapping[str, str]) -> None:
-        """Make the comment files of the work tree these, and no others."""
+    def _put_files(self, blobs: Mapping[str, str]) -> dict[str, str]:
+        """Make the comment files of the work tree these, and no others. Returns them, without giants."""
         for name in snapshot.list_files(self.folder):
             if name not in blobs:
                 remove_file(self.folder, RelativePath(name))
+        present = {*snapshot.list_files(self.folder)}
+        held: dict[str, str] = {}
         for name, content in zip(blobs, snapshot.read_blobs(self.folder, blobs.values()), strict=True):
-            path = os.path.join(self.folder, name)
-            if not os.path.isfile(path) or self._read(name) != content:
+            if content is None:
+                continue
+            held[name] = blobs[name]
+            if name not in present or self._read(name) != content:
                 self._write(name, content)
-        self._seen = {name: self._look(name) for name in blobs}
+        self._seen = {name: self._look(name) for name in held if name not in self._apart}
+        return held
 
     # -- a change is published ----------------------------------------------------------------------------------------
 
@@ -169,7 +183,7 @@ class SharedClone:
         changed: dict[str, bytes | None] = {
             name: self._read(name) for name in names if self._seen.get(name) != self._look(name)
         }
-        gone = {*self._recorded.files, *self._seen}.difference(names)
+        gone = {*self._recorded.files, *self._seen}.difference(names, self._apart)
         return {**changed, **dict.fromkeys(sorted(gone))}, snapshot.list_refs(self.folder)
 
     def has_changed(self) -> bool:
@@ -232,9 +246,14 @@ class SharedClone:
 
     def _write(self, name: str, content: bytes | None) -> None:
         inside = RelativePath(name)
-        if content is None:
-            remove_file(self.folder, inside)
-            return
-        if "/" in name:
-            make_folder(self.folder, os.path.dirname(name))
-        atomic_write(self.folder, inside, content)
+        self._apart.discard(name)
+        try:
+            if content is None:
+                remove_file(self.folder, inside)
+                return
+            if "/" in name:
+                make_folder(self.folder, os.path.dirname(name))
+            atomic_write(self.folder, inside, content)
+        except UnsafePath:
+            if name in self._recorded.files:
+                self._apart.add(name)

@@ -7,6 +7,7 @@ all of them. Not here: who may make one (storage/postgresql/postgres_leases.py).
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Collection, Generator, Mapping
 
 from msgspec import Struct
@@ -47,21 +48,30 @@ def read_snapshot(root: str, commit: str) -> Snapshot:
 
 
 def list_blobs(root: str, commit: str) -> dict[str, str]:
-    """Returns the comment files of a commit, each with the name of its blob."""
+    """Returns the comment files of a commit, each with the name of its blob; a link or a folder has none."""
     found: dict[str, str] = {}
     for entry in run_git(root, "ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0"):
         facts, _, name = entry.partition(b"\t")
         mode, _, rest = facts.partition(b" ")
-        if name.endswith(SUFFIX.encode()) and mode in (b"100644", b"100755"):
-            found[os.fsdecode(name)] = rest.partition(b" ")[2].decode("ascii")
+        if name.endswith(SUFFIX.encode()):
+            is_file = mode in (b"100644", b"100755")
+            found[os.fsdecode(name)] = rest.partition(b" ")[2].decode("ascii") if is_file else ""
     return found
 
 
 def list_files(root: str) -> list[str]:
-    """Returns the comment files of the work tree, tracked or not."""
+    """Returns the comment files of the work tree, tracked or not, that can be read: no links, and no giants."""
     listed = run_git(root, "ls-files", "-z", "--ignored", "--cached", "--others", "--exclude", f"*{SUFFIX}")
     names = dict.fromkeys(os.fsdecode(name) for name in listed.split(b"\0") if name)
-    return [name for name in names if os.path.isfile(os.path.join(root, name))]
+    return [name for name in names if _can_be_read(os.path.join(root, name))]
+
+
+def _can_be_read(path: str) -> bool:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size <= limits.FILE
 
 
 def list_refs(root: str) -> dict[str, str]:
@@ -71,8 +81,8 @@ def list_refs(root: str) -> dict[str, str]:
     return {ref: oid for oid, _, ref in pairs}
 
 
-def read_blobs(root: str, names: Collection[str]) -> Generator[bytes]:
-    """Yields the content of blobs that are there, one after the other: nobody holds all of them."""
+def read_blobs(root: str, names: Collection[str]) -> Generator[bytes | None]:
+    """Yields the content of blobs that are there, one after the other: nobody holds all of them. None for a giant."""
     if not names:
         return
     with git_dialogue(root, "cat-file", "--batch") as (ask, answer):
@@ -80,9 +90,15 @@ def read_blobs(root: str, names: Collection[str]) -> Generator[bytes]:
             ask.write(name.encode("ascii") + b"\n")
             ask.flush()
             head = answer.readline(1024).split()
-            if len(head) != 3 or int(head[2]) > limits.GIT_OBJECT:
-                raise GitFailed("cat-file", 1, f"{name} is missing, or too large")
-            yield answer.read(int(head[2]))
+            if len(head) != 3:
+                raise GitFailed("cat-file", 1, f"{name} is missing")
+            left = int(head[2])
+            if left <= limits.FILE:
+                yield answer.read(left)
+            else:
+                while left > 0:
+                    left -= len(answer.read(min(left, 1 << 20))) or left
+                yield None
             answer.read(1)
 
 
