@@ -99,6 +99,17 @@ class Counterparts:
             return found if found[1] != place else nothing
         return self._find_alike(row, home) if home >= 0 else nothing
 
+    def find_in_block(self, row: int, place: int) -> int:
+        """Returns where a diff leaves a row unchanged in its own block, where `place` is in another one; or -1.
+
+        The head of its block is beyond doubt: a copy of the block has another one.
+        """
+        at, head = self.aligned.forward[row], self.old.parents[row]
+        if self.partial or at in (-1, place) or head < 0 or is_bare(self.old.keys[row]):
+            return -1
+        now = self.find_settled(head)
+        return at if now >= 0 and self.new.parents[at] == now != self.new.parents[place] else -1
+
     def _find_alike(self, row: int, home: int) -> tuple[float, int]:
         """Returns the row most like an old one in its function, and how alike; of equal ones the same in order."""
         key, keys, backward = self.old.keys[row], self.new.keys, self.aligned.backward

@@ -125,7 +125,8 @@ class Search:
         heads = self._recall(self.old.frames[row])
         documented = self._recall(self.old.documented(row))
         rows = self._worth.find(row, home, heads, documented)
-        if documented and documented[0][0] >= SURE:
+        aligned = self._counterparts.aligned.forward[self.old.documented(row)] if documented else -1
+        if documented and documented[0][0] >= SURE and aligned in (-1, documented[0][1]):
             # A comment belongs to what it documents: where that is sure, the others are not looked at.
             mine = [at for at in rows if self.new.documented(at) == documented[0][1]]
             rows = mine or rows
@@ -196,8 +197,18 @@ class Search:
         return (replace(candidates[0], confidence=chance), *_cap(candidates[1:], chance))
 
     def _keep_in_function(self, candidates: tuple[Candidate, ...], start: int, end: int) -> tuple[Candidate, ...]:
-        """Returns the candidates; before one in another function comes the row alike in its own, if that is there."""
-        if not candidates or candidates[0].path or candidates[0].confidence < SURE:
+        """Returns the candidates; before one in another function comes the row alike in its own, if that is there.
+
+        And before one in another block the row itself, where a diff leaves it in its own.
+        """
+        if not candidates or candidates[0].path:
+            return candidates
+        at = self._counterparts.find_in_block(start, candidates[0].span.start - 1)
+        if at >= 0:
+            others = tuple(each for each in candidates if each.span.start != at + 1)
+            found = (self._make_candidate(_NAMESAKE, at, start, end), *_cap(others, _NAMESAKE))
+            return found[:MOST_CANDIDATES]
+        if candidates[0].confidence < SURE:
             return candidates
         likeness, at = self._counterparts.find_in_function(start, candidates[0].span.start - 1)
         if at < 0:
@@ -357,6 +368,8 @@ class Search:
         before = self._counterparts.aligned.backward[now]
         if before not in (-1, declared) and len(self.old.places[self.old.keys[row]]) > 1:
             return True
+        if self._counterparts.aligned.forward[declared] == now:
+            return False
         return any(chance >= SURE and at != now for chance, at in self._recall(declared)[:1])
 
 

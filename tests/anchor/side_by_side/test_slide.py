@@ -82,6 +82,37 @@ def test_a_copy_above_leaves_the_comment_of_a_declaration_with_the_declaration(r
     assert sum(each.state == "review" for each in found) <= 4
 
 
+READ = """class Request:
+    def read(self) -> bytes:
+        if not hasattr(self, "_content"):
+            self._content = b"".join(self.stream)
+            if not isinstance(self.stream, ByteStream):
+                # A streaming request that was read entirely into memory
+                # has its stream replaced by the bytes,
+                # so that one that cannot be replayed is still of use.
+                self.stream = ByteStream(self._content)
+        return self._content
+"""
+STATEMENT = READ.split("\n")[4:9]
+
+
+@pytest.mark.parametrize("between", [[], [""]])
+@pytest.mark.parametrize("row", range(len(STATEMENT)))
+def test_a_statement_copied_below_with_the_same_edit_takes_no_comment_along(row: int, between: list[str]) -> None:
+    rows = list(STATEMENT)
+    rows[row] = rows[row].replace("self.stream", "self.body") if "self.stream" in rows[row] else f"{rows[row]} here"
+    copy = [rows[0].replace("ByteStream", "FileStream"), *rows[1:]]
+    new = READ.replace("\n".join(STATEMENT), "\n".join([*rows, *between, *copy]))
+    found = relocate_all(Source(READ, "a.py"), Source(new, "a.py"), [Span(line) for line in range(5, 10)])
+    jumped = [
+        (line, each.span, each.confidence)
+        for line, each in enumerate(found, 5)
+        if each.state != "review" and (each.span is None or each.span.start != line)
+    ]
+    assert not jumped
+    assert sum(each.state == "review" for each in found) <= 1
+
+
 def test_an_insertion_begins_where_a_thing_begins() -> None:
     old = ["def one():", "    load()", "    save()", "", "", "def three():", "    load()", "    save()"]
     new = [*old[:3], "", "", "def two():", "    load()", "    save()", *old[3:]]

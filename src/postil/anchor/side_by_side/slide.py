@@ -105,6 +105,10 @@ def _slide_up(old: Page, new: Page, forward: list[int], backward: list[int], sta
         return
     steps = range(1 if lead else 0, far + 1)
     best = min(steps, key=lambda step: (_judge_start(new, start - step, last - step), step))
+    if edited and new.keys[start : start + edited] == new.keys[last:stop]:
+        here = start + edited  # the copy has the same edit: it may begin below the row that was edited
+        if _judge_start(new, here, stop) <= _judge_start(new, start - best, last - best):
+            return
     for each in range(best):
         backward[start - 1 - each] = -1
     for each in range(best):
