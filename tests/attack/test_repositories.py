@@ -93,6 +93,20 @@ def test_nothing_of_a_hostile_repository_runs(hostile: Hostile, tmp_path: Path) 
     assert answered >= 8, "the commands themselves work"
 
 
+def test_a_damaged_log_is_looked_for_at_no_remote_that_names_a_program(hostile: Hostile, tmp_path: Path) -> None:
+    """git would take this address of a remote for an option, and run what it says."""
+    home = tmp_path / "home"
+    home.mkdir()
+    git(hostile.root, "config", "remote.option.url", f"--upload-pack={hostile.program} option")
+    assert run(hostile, ["postil", "issue", "create", "a title"], home).returncode == 0
+    head = git(hostile.root, "for-each-ref", "--format=%(objectname)", "refs/postil/log")
+    (hostile.root / ".git/objects" / head[:2] / head[2:]).unlink()
+    hostile.marker.unlink(missing_ok=True)
+    healed = run(hostile, ["postil", "issue", "verify", "--fix"], home)
+    assert not hostile.marker.exists(), hostile.marker.read_text()
+    assert b"1 event appended" in healed.stdout, healed.stderr
+
+
 def test_a_log_that_is_a_bomb_is_named_and_the_rest_is_listed(tmp_path: Path) -> None:
     home, root = tmp_path / "home", tmp_path / "repository"
     home.mkdir()

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.workspace import hardening
 from tests.workspace.repositories import git
 
 
@@ -16,3 +17,13 @@ def folder(tmp_path: Path) -> Path:
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-qm", "first")
     return tmp_path
+
+
+@pytest.fixture
+def any_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let git have options that Postil itself never gives: for what stands behind that door."""
+
+    def let_through(words: tuple[str, ...]) -> None:
+        return
+
+    monkeypatch.setattr(hardening, "_refuse_options", let_through)

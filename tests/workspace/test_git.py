@@ -28,7 +28,7 @@ def test_a_refusal_of_git_is_a_failure_with_its_first_line(repository: Path) -> 
 
 
 def test_a_refusal_is_an_answer_where_it_is_asked_for(repository: Path) -> None:
-    assert try_git(str(repository), "rev-parse", "--verify", "-q", "nothing").status == 1
+    assert try_git(str(repository), "rev-parse", "--verify", "--quiet", "nothing").status == 1
 
 
 def test_an_argument_with_a_nul_is_refused_in_words(repository: Path) -> None:
@@ -84,13 +84,13 @@ def test_a_dialogue_answers_again_and_again(repository: Path) -> None:
 
 
 def test_the_network_mode_pushes_and_fetches(repository: Path, tmp_path: Path) -> None:
-    git(tmp_path, "init", "-q", "--bare", "shared.git")
+    git(tmp_path, "init", "--quiet", "--bare", "shared.git")
     git(repository, "remote", "add", "origin", str(tmp_path / "shared.git"))
-    run_git(str(repository), "push", "-q", "origin", "HEAD:refs/heads/main", mode=NETWORK)
-    run_git(str(repository), "fetch", "-q", "origin", mode=NETWORK)
+    run_git(str(repository), "push", "--quiet", "origin", "HEAD:refs/heads/main", mode=NETWORK)
+    run_git(str(repository), "fetch", "--quiet", "origin", mode=NETWORK)
     assert run_git(str(repository), "rev-parse", "origin/main") == run_git(str(repository), "rev-parse", "HEAD")
     with pytest.raises(GitFailed):  # and only that mode does
-        run_git(str(repository), "fetch", "-q", "origin")
+        run_git(str(repository), "fetch", "--quiet", "origin")
 
 
 # FIFOs, as an archive may bring them
@@ -136,7 +136,7 @@ def test_a_git_that_was_ended_is_not_one_that_says_no(tmp_path: Path, monkeypatc
     root = str(new_repository(tmp_path))
     assert ask_git(root, "rev-parse", "--verify", "--quiet", "nothing") is None
     with pytest.raises(GitFailed):
-        ask_git(root, "rev-parse", "--no-such-flag", "--verify", "HEAD^{nothing}")
+        ask_git(root, "rev-parse", "--verify", "HEAD^{nothing}")
 
     def end(*_: object, **__: object) -> GitResult:
         return GitResult(-9, b"", b"")

@@ -50,7 +50,7 @@ def check_it_works(root: Path) -> None:
     assert b"refs/postil/log/made" in run_git(at, "for-each-ref", "--format=%(refname)").split()
     assert git(root, "log", "-1", "--format=%s", "refs/postil/log/made") == "made"
     run_git(at, "update-ref", "-d", "refs/postil/log/made", mode=DURABLE)
-    assert try_git(at, "rev-parse", "--verify", "-q", "refs/postil/log/made").status == 1
+    assert try_git(at, "rev-parse", "--verify", "--quiet", "refs/postil/log/made").status == 1
 
 
 def test_an_ordinary_repository_works(repository: Path) -> None:
@@ -102,11 +102,12 @@ def test_a_sparse_checkout_works(repository: Path) -> None:
     check_it_works(repository)
 
 
+@pytest.mark.usefixtures("any_option")
 def test_a_shallow_clone_works(repository: Path, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{repository}", "shallow")
     check_it_works(tmp_path / "shallow")
     assert len([*git_lines(str(tmp_path / "shallow"), "rev-list", "HEAD")]) == 1
-    run_git(str(tmp_path / "shallow"), "fetch", "-q", "--deepen=1", "origin", mode=NETWORK)
+    run_git(str(tmp_path / "shallow"), "fetch", "--quiet", "--deepen=1", "origin", mode=NETWORK)
     assert len([*git_lines(str(tmp_path / "shallow"), "rev-list", "HEAD")]) == 2
 
 

@@ -2,12 +2,14 @@
 
 import ast
 import os
+import re
 import subprocess
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from postil.core.failure import InvalidArguments
 from postil.workspace import hardening
 from postil.workspace.failures import GitMissing, UntrustedPath
 from postil.workspace.git import DURABLE, NETWORK, GitMode, run_git, try_git
@@ -57,6 +59,7 @@ def test_plain_git_runs_the_marker_there(hostile: Hostile) -> None:
     assert hostile.marker.exists()  # or the tests below would prove nothing
 
 
+@pytest.mark.usefixtures("any_option")
 @pytest.mark.parametrize("mode", [GitMode(), DURABLE, NETWORK], ids=["local", "durable", "network"])
 def test_a_hostile_repository_runs_nothing(hostile: Hostile, mode: GitMode) -> None:
     for command in COMMANDS:
@@ -75,6 +78,7 @@ def test_a_push_into_a_hostile_repository_runs_nothing(
     assert not hostile.marker.exists(), hostile.marker.read_text()
 
 
+@pytest.mark.usefixtures("any_option")
 def test_git_sees_of_the_config_only_what_is_allowed(hostile: Hostile) -> None:
     shown = run_git(str(hostile.root), "config", "--list", "--show-scope", "--name-only").decode().splitlines()
     seen = {line.partition("\t")[2] for line in shown if line.startswith(("local", "worktree"))}
@@ -111,6 +115,36 @@ def test_every_verb_that_is_used_is_in_the_table() -> None:
     assert {pair for pair in used if pair[1] not in known} == set()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("fetch", "--upload-pack=evil", "+refs/x"), ("fetch", "--quiet", "-uevil", "x"), ("ls-remote", "--exec=evil"),
+     ("push", "--receive-pack", "evil", "x"), ("push", "-oevil"), ("diff", "--output=a.txt"), ("log", "--output", "x"),
+     ("log", "--ext-diff"), ("show", "--textconv", "HEAD"), ("cat-file", "--filters", "HEAD:a.txt"),
+     ("grep", "-Oevil", "-e", "one"), ("grep", "--open-files-in-pager=evil", "one"), ("diff", "--no-index", "/", "."),
+     ("blame", "--contents=/etc/passwd", "a.txt"), ("ls-files", "-X/etc/passwd"), ("config", "--edit"),
+     ("init", "--template=evil"), ("diff", "-M", "--ou", "x"), ("update-ref", "--no-such")],
+)  # fmt: skip
+def test_a_name_that_git_would_take_for_an_option_is_refused(repository: Path, words: tuple[str, ...]) -> None:
+    """Of a remote's address, a ref or a commit's name that somebody chose git would run or write what it says."""
+    for mode in (GitMode(), NETWORK):
+        with pytest.raises(InvalidArguments, match="for an option"):
+            prepare(str(repository), words, None, mode)
+
+
+def test_behind_a_mark_every_name_is_one(repository: Path) -> None:
+    run_git(str(repository), "ls-files", "--", "--output=x", "-O")
+    assert try_git(str(repository), "rev-parse", "--verify", "--end-of-options", "--output=x").status == 128
+    assert try_git(str(repository), "grep", "-e", "--no-such-text").status == 1
+
+
+def test_every_option_that_is_let_through_is_given_somewhere() -> None:
+    source = Path(hardening.__file__).parents[1]
+    texts = [file.read_text() for file in source.rglob("*.py") if file != Path(hardening.__file__)]
+    given = {name.rstrip("0123456789") for text in texts for name in re.findall(r'"(-[a-zA-Z-]*[0-9]*)', text)}
+    known = hardening._OPTIONS  # pyright: ignore[reportPrivateUsage] # the table is what this is about
+    assert known - given == set()
+
+
 def test_what_a_pull_brings_into_an_included_file_is_not_read(hostile: Hostile) -> None:
     run_git(str(hostile.root), "status")
     (hostile.root / "shared-config").write_text(f'[core]\n\tfsmonitor = "{hostile.program} pulled later"\n')
@@ -128,6 +162,7 @@ def test_the_config_is_read_again_when_it_changes(hostile: Hostile) -> None:
     assert not hostile.marker.exists()
 
 
+@pytest.mark.usefixtures("any_option")
 def test_a_bare_repository_inside_a_work_tree_is_not_entered(hostile: Hostile) -> None:
     embedded = hostile.root / "folder"
     git(hostile.root.parent, "init", "-q", "--bare", str(embedded))
@@ -172,16 +207,16 @@ def test_fetching_from_a_folder_works_and_pushing_asks_for_a_line(
     for address in (str(shared), f"file://{shared}".replace(" ", "%20"), "../shared folder.git"):
         git(repository, "config", "remote.origin.url", address)
         with pytest.raises(UntrustedPath, match="would run the hooks of") as refused:
-            run_git(str(repository), "push", "-q", "origin", "HEAD:refs/heads/main", mode=NETWORK)
+            run_git(str(repository), "push", "--quiet", "origin", "HEAD:refs/heads/main", mode=NETWORK)
         assert not ran.exists()
     line = refused.value.advice.partition(": ")[2]
     assert line == f"git config --global --add postil.trusted '{shared}'"
     subprocess.run(line, shell=True, check=True)
     git(repository, "config", "remote.origin.url", str(shared))
-    run_git(str(repository), "push", "-q", "origin", "HEAD:refs/heads/main", mode=NETWORK)
+    run_git(str(repository), "push", "--quiet", "origin", "HEAD:refs/heads/main", mode=NETWORK)
     assert ran.exists()
     git(repository, "config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
-    run_git(str(repository), "fetch", "-q", "origin", mode=NETWORK)
+    run_git(str(repository), "fetch", "--quiet", "origin", mode=NETWORK)
     assert run_git(str(repository), "rev-parse", "origin/main") == run_git(str(repository), "rev-parse", "HEAD")
 
 
@@ -241,6 +276,19 @@ def test_a_git_inside_the_repository_is_not_run(
         run_git(str(repository), "rev-parse", "HEAD")
 
 
+def test_nor_is_one_of_a_repository_around_or_of_one_that_was_worked_in(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a repository asks for may be done in its submodule, or in a temporary folder."""
+    inner, aside = new_repository(repository / "inner", a__txt="one\n"), new_repository(tmp_path / "aside")
+    (repository / "bin").mkdir()
+    (repository / "bin/git").symlink_to("/bin/false")
+    monkeypatch.setenv("PATH", f"{repository / 'bin'}:{os.environ['PATH']}")
+    for folder in (inner, aside):
+        started = prepare(str(folder), ("rev-parse", "HEAD"), None, GitMode())
+        assert str(repository) not in started.words[0] + started.environment["PATH"]
+
+
 def test_no_secret_reaches_git(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GITLAB_TOKEN", "POSTIL_SECRET", "AWS_SECRET_ACCESS_KEY", "GIT_EXEC_PATH", "LD_PRELOAD"):
         monkeypatch.setenv(name, "canary")
@@ -267,6 +315,7 @@ def test_a_durable_write_syncs_objects_and_refs(repository: Path) -> None:
     assert try_git(str(repository), "config", "core.fsync").status == 1
 
 
+@pytest.mark.usefixtures("any_option")
 def test_a_bare_repository_is_entered_because_we_name_it(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "--bare", "shared.git")
     assert run_git(str(tmp_path / "shared.git"), "rev-parse", "--is-bare-repository").strip() == b"true"

@@ -17,7 +17,7 @@ import msgspec
 
 from postil.core import limits
 from postil.core.failure import Failure, InvalidArguments
-from postil.workspace.disk import open_regular, read_regular
+from postil.workspace.disk import find_git_roots, open_regular, read_regular
 from postil.workspace.failures import GitMissing
 from postil.workspace.git_folder import AskUser, check_trusted, find_git_folder, find_served_folder
 from postil.workspace.repository import Repository, locate, locate_exactly
@@ -63,6 +63,24 @@ _VERBS: dict[str, tuple[str, ...]] = {
         "version",
     ), ()),
 }  # fmt: skip
+# Every option that Postil gives. Another one may be a name, an address or a revision that somebody chose so that git
+# takes it for an option, which may name a program to run or a file to write.
+_OPTIONS = frozenset({
+    "-", "--abbrev", "--add", "--all", "--bare", "--batch", "--batch-all-objects", "--batch-check", "--cached",
+    "--create-reflog", "--date-format", "--deleted", "--diff-filter", "--diff-merges", "--done", "--dst-prefix",
+    "--exclude", "--exclude-standard", "--file", "--first-parent", "--fixed-value", "--follow", "--force", "--format",
+    "--full-history", "--full-name", "--full-tree", "--get", "--get-all", "--get-regexp", "--get-url", "--git-dir",
+    "--ignore-submodules", "--ignored", "--inter-hunk-context", "--is-ancestor", "--is-shallow-repository",
+    "--max-count", "--max-parents", "--name-only", "--name-status", "--no-abbrev", "--no-color", "--no-commit-id",
+    "--no-deref", "--no-ext-diff", "--no-prefix", "--no-recurse-submodules", "--no-renames", "--no-show-signature",
+    "--no-tags", "--no-verify", "--no-write-fetch-head", "--null", "--numstat", "--others", "--parents", "--porcelain",
+    "--prune", "--quiet", "--raw", "--reflog", "--refmap", "--remove-section", "--reset", "--revs", "--root",
+    "--src-prefix", "--stdin", "--stdout", "--symref", "--topo-order", "--unified", "--unset-all", "--untracked",
+    "--verify", "-C", "-F", "-I", "-M", "-U", "-co", "-d", "-e", "-l", "-m", "-n", "-p", "-r", "-s", "-t", "-u", "-v",
+    "-w", "-z",
+})  # fmt: skip
+_NO_OPTION_AFTER = ("--", "--end-of-options")
+_TAKES_A_WORD = "-e"  # a pattern: any text
 # Those that hold an index, or a pack that they make.
 _HOLD_MUCH = frozenset({
     "diff", "diff-files", "diff-index", "fast-import", "fetch", "grep", "index-pack", "ls-files", "pack-objects",
@@ -78,6 +96,7 @@ def prepare(root: str, arguments: tuple[str, ...], extra: Mapping[str, str] | No
     """
     if any("\0" in argument for argument in arguments):
         raise InvalidArguments("No name, path or revision can hold a NUL character", advice="Leave it out")
+    _refuse_options(arguments[1:])
     where = locate(root)
     program, path = _find_program(os.environ.get("PATH", os.defpath), "" if where is None else where.root)
     ask_user = partial(_read_user_setting, program, path)
@@ -114,18 +133,45 @@ def prepare(root: str, arguments: tuple[str, ...], extra: Mapping[str, str] | No
     return GitCommand([*words, verb, *_VERBS[verb], *rest], clean)
 
 
+def _refuse_options(words: tuple[str, ...]) -> None:
+    """Raises InvalidArguments for what git would take for an option that is none of ours."""
+    before = ""
+    for word in words:
+        if word in _NO_OPTION_AFTER:
+            return
+        known = not word.startswith("-") or word.partition("=")[0].rstrip("0123456789") in _OPTIONS
+        if not known and before != _TAKES_A_WORD:
+            raise InvalidArguments(f"git would take {word[:64]!r} for an option", advice="Give it another name")
+        before = word
+
+
 # PATH
 
 
-@lru_cache(maxsize=8)
+_worked_in = {""}
+"""The repositories that this process has worked in, and those around them."""
+
+
 def _find_program(path: str, root: str) -> tuple[str, str]:
-    """Returns git's absolute path, and PATH without what leads into the repository: `.`, or a folder of the clone."""
+    """Returns git's absolute path, and PATH without what leads into a repository: `.`, or a folder of a clone.
+
+    That of `root`, those around it (it may be a submodule), and all that were worked in before: what one of them asks
+    for may be done in a folder elsewhere.
+    """
+    if root not in _worked_in:
+        _worked_in.update((root, *find_git_roots(root)))
+        _search_path.cache_clear()
+    return _search_path(path)
+
+
+@lru_cache(maxsize=8)
+def _search_path(path: str) -> tuple[str, str]:
     home = os.path.expanduser("~") + "/"
-    below = root + "/" if root and not home.startswith(root.rstrip("/") + "/") else ""
+    below = tuple(f"{root}/" for root in _worked_in if root and not home.startswith(root.rstrip("/") + "/"))
     folders = [
         folder
         for folder in path.split(os.pathsep)
-        if os.path.isabs(folder) and not (below and (os.path.realpath(folder) + "/").startswith(below))
+        if os.path.isabs(folder) and not (os.path.realpath(folder) + "/").startswith(below)
     ]
     for folder in folders:
         program = os.path.join(folder, "git")

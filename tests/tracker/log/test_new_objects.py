@@ -89,7 +89,7 @@ def test_what_a_collection_deleted_before_it_ended_is_written_again(repository: 
     commit = new.write_commit(tree, None, author, b"postil 0 1 1\n")
     (repository / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
     move_ref(here, "refs/postil/log/aaaaaaaaaaaaa", commit, None, author, new)
-    assert run_git(str(repository), "rev-list", "--objects", commit).decode().count("\n") == 3
+    assert git(repository, "rev-list", "--objects", commit).count("\n") == 3
 
 
 def test_what_git_moved_and_cannot_be_synced_is_in_doubt(repository: Path, monkeypatch: pytest.MonkeyPatch):
