@@ -277,6 +277,46 @@ def test_a_first_reading_of_a_large_comment_file_takes_little(tmp_path: Path, ki
         watched.check()
 
 
+MANY, A_MARKER = 30_000, 100
+FAR: dict[str, dict[str, object]] = {
+    "behind others": {"skip": MANY - 100},
+    "behind others on a line": {"file": "a.txt:1", "skip": MANY - 100},
+    "at a commit": {"revision": "HEAD"},
+    "behind others at a commit": {"revision": "HEAD", "skip": MANY - 100},
+    "made since a commit": {"revision": "HEAD~1"},
+}
+
+
+@needs_proc
+def test_a_page_behind_many_comments_and_a_list_of_the_past_take_little(tmp_path: Path) -> None:
+    """It took 140 MB to pass over 29,000 comments, and 450 MB to see those of a commit."""
+    root = write_large_sidecar(tmp_path, SIDECARS["many small"])
+    held = json.loads((root / "a.txt.comments").read_text())
+    comment, marker = held["comments"][0], held["ghostMarkers"][0]
+    markers = [f"gm_{number}" for number in range(MANY // A_MARKER)]
+    held["ghostMarkers"] = [
+        {**marker, "id": name, "commentIds": [f"c_{name}_{number}" for number in range(A_MARKER)]} for name in markers
+    ]
+    held["comments"] = [
+        {**comment, "id": identity, "ghostMarkerId": each["id"]}
+        for each in held["ghostMarkers"]
+        for identity in each["commentIds"]
+    ]
+    (root / "a.txt.comments").write_text(json.dumps(held))
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "commented")
+    with serve(tmp_path, root) as server:
+        watched = Watched(server)
+        watched.call("comments_list", limit=1)
+        watched.begin()
+        watched.grown.clear()
+        for name, about in FAR.items():
+            method, params = "tools/call", {"name": "comments_list", "arguments": {"limit": 10, **about}}
+            said = watched.ask(call(name, method, params), name)
+            assert "more" in json.dumps(said), said
+        watched.check()
+
+
 @needs_proc
 def test_a_first_reading_over_http_and_in_the_shell_takes_little(tmp_path: Path) -> None:
     root = write_large_sidecar(tmp_path, SIDECARS["many long"])

@@ -82,11 +82,15 @@ class SourceTree:
     def split_lines(self, given: str) -> tuple[str, int, int]:
         """Returns what a caller names without the lines behind it (`FILE:10-12`), the first and the last of these.
 
-        Both are 0 where there are none, and where a file is called so.
+        Both are 0 where there are none, and where a file is called so. Raises InvalidArguments for no such range.
         """
         file, line, end = split_place(given)
         if not line or os.path.lexists(os.path.join(self.root, self.typed(given))):
             return given, 0, 0
+        if end and end < line:
+            raise _refuse_range(line, end)
+        if os.path.isdir(os.path.join(self.root, self.typed(file))):
+            raise InvalidArguments(f"{file} is a folder, which has no lines", advice="Name a file, or no line")
         return file, line, end or line
 
     def where(self, given: str) -> str:
@@ -144,13 +148,7 @@ class SourceTree:
             if not 1 <= number <= count:
                 raise InvalidLine(source.path, number, count)
         if end and end < line:
-            raise InvalidArguments(
-                f"The range ends at line {end}, before it begins at {line}",
-                advice="Give the first line as the line, the last one as its end",
-                path="endLine",
-                line=line,
-                endLine=end,
-            )
+            raise _refuse_range(line, end)
         return source
 
     @staticmethod
@@ -260,3 +258,13 @@ def _id_width(common_dir: str) -> int:
         return 40
     config = read_regular(os.path.join(common_dir, "config"), limits.CONFIG) or b""
     return 64 if _SHA256.search(config) else 40
+
+
+def _refuse_range(line: int, end: int) -> InvalidArguments:
+    return InvalidArguments(
+        f"The range ends at line {end}, before it begins at {line}",
+        advice="Give the first line as the line, the last one as its end",
+        path="endLine",
+        line=line,
+        endLine=end,
+    )

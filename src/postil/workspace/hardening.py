@@ -68,7 +68,8 @@ _VERBS: dict[str, tuple[str, ...]] = {
 _OPTIONS = frozenset({
     "-", "--abbrev", "--add", "--all", "--bare", "--batch", "--batch-all-objects", "--batch-check", "--cached",
     "--create-reflog", "--date-format", "--deleted", "--diff-filter", "--diff-merges", "--done", "--dst-prefix",
-    "--exclude", "--exclude-standard", "--file", "--first-parent", "--fixed-value", "--follow", "--force", "--format",
+    "--exclude", "--exclude-standard", "--file", "--find-renames", "--first-parent", "--fixed-value", "--follow",
+    "--force", "--format",
     "--full-history", "--full-name", "--full-tree", "--get", "--get-all", "--get-regexp", "--get-url", "--git-dir",
     "--ignore-submodules", "--ignored", "--inter-hunk-context", "--is-ancestor", "--is-shallow-repository",
     "--max-count", "--max-parents", "--name-only", "--name-status", "--no-abbrev", "--no-color", "--no-commit-id",

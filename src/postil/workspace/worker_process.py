@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 
@@ -32,8 +32,11 @@ release()
 """
 
 
-def start_worker(module: str) -> Popen[bytes]:
-    """Start a module of this package as a worker, with pipes to its stdin and stdout. Raises OSError."""
+def start_worker(module: str, answers: IO[bytes] | None = None) -> Popen[bytes]:
+    """Start a module of this package as a worker, with pipes to its stdin and stdout, or a file for its answers.
+
+    Raises OSError.
+    """
     import subprocess  # only who has much to do starts a worker
 
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -41,7 +44,7 @@ def start_worker(module: str) -> Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-I", "-c", _PROGRAM, module, *folders],
         stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        stdout=answers or subprocess.PIPE,
         cwd="/",
         env=worker_environment(os.environ),
     )

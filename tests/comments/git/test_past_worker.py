@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 from postil.anchor.syntax import languages
 from postil.comments.git import past_worker
 from postil.comments.git.evaluate import measure
-from postil.comments.git.past_worker import TakesTooLong
+from postil.comments.git.past_worker import TakesTooLong, What
+from postil.comments.source_tree import SourceTree
 from postil.core import limits
 from tests.comments.shop import CODE, add_at
 from tests.comments.workspaces import Comments, commit, root_of, workspace, write
@@ -35,13 +37,13 @@ def comments(tmp_path: Path) -> Comments:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is asked of workers."""
     seen: list[str] = []
-    ask = past_worker.ask_past
+    ask = past_worker._ask  # type: ignore[attr-defined]
 
-    def note(tree: object, what: str, path: str, arguments: tuple[object, ...], of: type[object]) -> object:
+    def note(tree: SourceTree, what: What, path: str, arguments: tuple[object, ...]) -> IO[bytes]:
         seen.append(what)
-        return ask(tree, what, path, arguments, of)  # type: ignore[arg-type]
+        return ask(tree, what, path, arguments)
 
-    monkeypatch.setattr(past_worker, "ask_past", note)
+    monkeypatch.setattr(past_worker, "_ask", note)
     return seen
 
 
@@ -74,7 +76,7 @@ def test_small_files_are_compared_here(tmp_path: Path, asked: list[str]) -> None
 
 
 def test_versions_that_take_too_much_are_named(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: str) -> None:
+    def fail(*_: object) -> None:
         raise OSError
 
     (each,) = comments.listed().comments

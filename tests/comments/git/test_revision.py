@@ -122,7 +122,7 @@ def test_of_very_many_comments_of_a_revision_no_more_are_held_than_are_shown(com
     for number in range(6):
         comments.add("shop.py", number + 1, f"on {number}", "TODO" if number % 2 else "NOTE")
     then = commit(root, "commented")
-    found = revision.list_at(comments.context.reader, then, "", 2, lambda each: each.tag == "TODO")
+    found = revision.list_at(comments.context.reader, then, "", 0, 2, lambda each: each.tag == "TODO")
     assert ([each.text for each in found.held], found.total) == (["on 1", "on 3"], 3)
     there = comments.listed(revision=then, limit=2)
     assert isinstance(there, ListedAt)

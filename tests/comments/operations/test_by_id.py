@@ -169,6 +169,10 @@ def test_a_list_takes_a_file_and_lines_in_one_word(comments: Comments) -> None:
             for given in ("a.py:4", "a.py:5-9", "a.py:6-8", "odd:4")
         }
         assert list(found.values()) == [[first], [first, second], [], [odd]]
+    with pytest.raises(InvalidArguments, match="ends at line 4, before it begins at 9"):
+        comments.listed("a.py:9-4")
+    with pytest.raises(InvalidArguments, match="lib is a folder, which has no lines"):
+        comments.listed("lib:4")
 
 
 def test_a_comment_is_opened_again_by_a_word_of_its_own(comments: Comments) -> None:

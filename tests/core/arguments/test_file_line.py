@@ -18,6 +18,7 @@ from postil.core.arguments.file_line import split_place
         ("a.py:x", ("a.py:x", 0, 0)),
         ("C:/a.py", ("C:/a.py", 0, 0)),
         ("a.py:3-", ("a.py:3-", 0, 0)),
+        ("a.py:3-0", ("a.py:3-0", 0, 0)),
     ],
 )
 def test_a_word_that_ends_with_lines_is_a_place(word: str, place: tuple[str, int, int]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from itertools import islice
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -40,11 +41,13 @@ class AtRevision(NamedTuple):
 
     commit: str
     held: list[CommentNow]
-    """What the commit itself held, as far as it is wanted; the first of it."""
+    """What the commit itself held, as far as it is wanted; a page of it."""
     total: int
     """How much of it is wanted."""
     later: list[CommentNow]
-    """Comments made since, where their code was then."""
+    """Comments made since, where their code was then; the first of them."""
+    made_since: int
+    """How many of them there are."""
     among: int
     """How many of these files it held in all."""
     damaged: list[Damage]
@@ -52,9 +55,9 @@ class AtRevision(NamedTuple):
 
 
 def list_at(
-    reader: CommentReader, revision: str, file: str, limit: int, is_wanted: Callable[[CommentNow], bool]
+    reader: CommentReader, revision: str, file: str, skip: int, limit: int, is_wanted: Callable[[CommentNow], bool]
 ) -> AtRevision:
-    """Returns the comments of a revision in these files: of those that it held no more than so many.
+    """Returns the comments of a revision in these files: a page of those that it held, and the first of later ones.
 
     Raises NotFound when there is no such revision.
     """
@@ -97,15 +100,18 @@ def list_at(
             among += 1
             if is_wanted(each):
                 total += 1
-                if total <= limit:  # there may be very many: no more is held than is shown
+                if skip < total <= skip + limit:  # there may be very many: no more is held than is shown
                     listed.append(each)
     later = (
         each
         for past in pasts
         for each in _read_at(reader, past, _of(past, pasts, present), reader.store, find_old_name, damaged)
     )
-    made = [each for each in later if each.id not in known and each.state != "orphaned" and is_wanted(each)]
-    return AtRevision(commit.id, listed, total, made, among, [*{each.filePath: each for each in damaged}.values()])
+    made = (each for each in later if each.id not in known and each.state != "orphaned" and is_wanted(each))
+    first = [*islice(made, limit)]
+    since = len(first) + sum(1 for _ in made)
+    named = [*{each.filePath: each for each in damaged}.values()]
+    return AtRevision(commit.id, listed, total, first, since, among, named)
 
 
 def list_lost_at(reader: CommentReader, commit: str, paths: Collection[str]) -> set[tuple[str, str]]:
@@ -218,8 +224,7 @@ def _locate_some(
             apart = partial(_locate_apart, reader, path, past, called, present=store is not None)
             located = apart() if _is_large(data, content) else _locate(reader, path, data, content, apart, recent)
             for each in map(comment_now, located):
-                moved = called != path and content is not None
-                yield replace(each, movedTo=each.movedTo or called) if moved else each
+                yield replace(each, movedTo=each.movedTo or called) if called != path else each
         except Unreadable as fault:
             damaged.append(Damage(path, str(fault)))
         except FileAccessDenied as fault:
@@ -232,13 +237,13 @@ def _is_large(data: bytes | None, content: bytes | None) -> bool:
 
 def _locate_apart(
     reader: CommentReader, path: str, past: CommittedTree, called: str, *, present: bool
-) -> list[Located]:
+) -> Iterator[Located]:
     if past.folder:
         raise Unreadable(f"it is large, and in the submodule {past.folder}: ask there")
-    from postil.comments.git.past_worker import TakesTooLong, ask_past  # only for large files
+    from postil.comments.git.past_worker import TakesTooLong, locate_past  # only for large files
 
     try:
-        return ask_past(reader.tree, "at", path, (past.commit, called, present), list[Located])
+        return locate_past(reader.tree, path, past.commit, called, present)
     except TakesTooLong as fault:
         raise Unreadable(fault.message) from None
 
@@ -258,10 +263,10 @@ def _locate(
     path: str,
     data: bytes | None,
     content: bytes | None,
-    apart: Callable[[], list[Located]] | None = None,
+    apart: Callable[[], Iterable[Located]] | None = None,
     recent: RecentVersions | None = None,
 ) -> list[Located]:
     source = None
     if content is not None:
         source = Source(RelativePath(path), decode(content), blob_id(content, reader.tree.id_width))
-    return reader.locate(Sidecar(path, data), source, apart=apart, recent=recent)
+    return reader.locate(Sidecar(path, data), source, apart=apart and (lambda: [*apart()]), recent=recent)

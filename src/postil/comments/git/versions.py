@@ -139,7 +139,7 @@ def _read(tree: SourceTree, most: int, timeout: float, *what: str) -> History:
     done = try_git(tree.root, *asked, *what, timeout=timeout)
     is_partial = done.status != 0 and ELSEWHERE.encode() in done.err
     if is_partial:  # what has the same content bears another name all the same
-        done = try_git(tree.root, *asked, "-M100%", *what, timeout=timeout)
+        done = try_git(tree.root, *asked, "--find-renames=100%", *what, timeout=timeout)
     pieces = [*_read_pieces(done.out.decode("utf-8", "replace").split("\0"))] if done.status == 0 else []
     commits = dict.fromkeys(head[0] for head, _ in pieces)
     if len(commits) <= most:

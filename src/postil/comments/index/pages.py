@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nsmallest
-from itertools import islice
+from itertools import count, islice
 from typing import Any
+
+from msgspec.json import encode
 
 from postil.comments.index.cache import SHOWN, Index, choose_order, hold_bodies
 from postil.comments.model import Located
@@ -63,19 +66,57 @@ def cut_page(found: Iterable[Located], first: int, most: int, most_bytes: int) -
 
 
 def read_first(
-    index: Index, where: str, values: Sequence[object], order: Callable[[Located], Any], limit: int
+    index: Index, where: str, values: Sequence[object], order: Callable[[Located], Any], limit: int, skip: int = 0
 ) -> list[Located]:
-    """Returns the first comments in an order for which a condition holds: the others are looked at one by one."""
-    sentence = f"SELECT body FROM note JOIN body USING (seq) WHERE ({where}) AND {SHOWN} ORDER BY path, place"  # noqa: S608 - as in rows
+    """Returns the first comments in an order for which a condition holds, but for so many: each is looked at alone."""
+    sentence = f"SELECT seq, body FROM note JOIN body USING (seq) WHERE ({where}) AND {SHOWN} ORDER BY path, place"  # noqa: S608 - as in rows
 
     def read() -> list[bytes]:
         with index.using() as db:
-            rows = (body for (body,) in db.execute(sentence, tuple(values)))
-            return nsmallest(limit, rows, key=lambda body: order(index.decode(body)))
+            rows = ((order(index.decode(body)), seq) for seq, body in db.execute(sentence, tuple(values)))
+            found = [seq for _, seq in nsmallest(skip + limit, rows)[skip:]]
+            named = "SELECT seq, body FROM body WHERE seq IN (SELECT value FROM json_each(?))"
+            bodies = dict[int, bytes](db.execute(named, (encode(found).decode(),)))
+            return [bodies[seq] for seq in found]
 
     bodies = list(hold_bodies([(body,) for body in index.mend(read)]))
     index.remembered.count(sum(len(body) for (body,) in bodies))
     return [index.decode(body) for (body,) in bodies]
+
+
+def keep_page(
+    read: Callable[[], Iterator[Located]], order: Callable[[Located], tuple[Any, ...]], skip: int, limit: int
+) -> tuple[int, list[Located]]:
+    """Returns how many comments are read, and of the first in an order those behind so many: no others are held.
+
+    The order begins with the file. Where some are skipped all are read three times, and of those before the page only
+    the places in one file are held.
+    """
+    if not skip:
+        counted = count()
+        first = nsmallest(limit, (each for each, _ in zip(read(), counted, strict=False)), key=order)
+        return next(counted), first
+    files = sorted(Counter(order(each)[0] for each in read()).items())
+    total, chosen, before = choose_files(files, skip, limit)
+
+    def read_chosen() -> Iterator[tuple[int, Located]]:
+        return enumerate(each for each in read() if order(each)[0] in chosen)
+
+    places = nsmallest(before + limit, ((order(each), number) for number, each in read_chosen()))
+    page = {number for _, number in places[before:]}
+    return total, sorted((each for number, each in read_chosen() if number in page), key=order)
+
+
+def choose_files(files: Iterable[tuple[str, int]], skip: int, limit: int) -> tuple[int, list[str], int]:
+    """Returns how many comments files have, in which of them a page is, and how many of these files come before it."""
+    total, passed, chosen = 0, 0, list[str]()
+    for path, number in files:
+        if total + number <= skip:
+            passed += number
+        elif total < skip + limit:
+            chosen.append(path)
+        total += number
+    return total, chosen, skip - passed
 
 
 def count_comments(index: Index, where: str, values: Sequence[object] = ()) -> int:

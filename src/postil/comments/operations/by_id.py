@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
@@ -76,6 +77,8 @@ class PlainListAt(Struct, frozen=True, omit_defaults=True):
     comments: tuple[CommentNow, ...]
     later: tuple[CommentNow, ...]
     damaged: tuple[Damage, ...] = ()
+    laterTotal: int = 0
+    """How many comments were made since, where not all are here."""
 
 
 class Listed(Answer, frozen=True):
@@ -122,6 +125,7 @@ class ListedAt(Listed, frozen=True):
 
     revision: str = ""
     later: tuple[CommentNow, ...] = ()
+    later_total: int = 0
 
     def for_model(self) -> str:
         none = tell_none(self.total, self.among, f" at {self.revision[:12]}")
@@ -131,13 +135,16 @@ class ListedAt(Listed, frozen=True):
             lines.append(f"… and {self.total - shown} more ({'--' * call.current().person}skip {shown})")
         if self.later:
             lines += ["", "Made since, and where their code was then:", *map(show_line, self.later)]
+        if self.later_total > len(self.later):
+            lines.append(f"… and {self.later_total - len(self.later)} more made since")
         return "\n".join(lines) + warn_damaged(self.damaged)
 
     def for_person(self) -> str:
         return self.for_model()
 
     def plain(self) -> PlainListAt:
-        return PlainListAt(self.revision, self.comments, self.later, self.damaged)
+        total = self.later_total if self.later_total > len(self.later) else 0
+        return PlainListAt(self.revision, self.comments, self.later, self.damaged, total)
 
 
 class Shown(Answer, frozen=True, omit_defaults=True):
@@ -253,22 +260,6 @@ class Settled(Answer, frozen=True):
         return said + warn(self.warning)
 
 
-def _keep_first(found: Iterator[Located], skip: int, limit: int) -> tuple[int, list[Located]]:
-    """Returns how many comments there are, and some of the first of them: no more are held."""
-    from heapq import nsmallest  # only here
-
-    total = 0
-
-    def count() -> Iterator[Located]:
-        nonlocal total
-        for each in found:
-            total += 1
-            yield each
-
-    first = nsmallest(skip + limit, count(), key=_order)
-    return total, first[skip:]
-
-
 def _make_clause(conditions: Conditions, overview: Overview) -> tuple[str, list[object]]:
     where, values = conditions.clause(overview)
     # All that match are counted by file: the whole table is read quicker than each row by the tag's index.
@@ -332,30 +323,17 @@ class CommentsById:
                 there = not last or is_on(each, file, first, last)
                 return there and conditions.hold_for(each)
 
-            found = list_at(self._context.reader, revision, file, skip + limit, is_wanted)
-            held, damaged, later = tuple(found.held[skip:]), tuple(found.damaged), tuple(found.later)
-            return ListedAt(
-                held, found.total, damaged, revision=found.commit, later=later, skipped=skip, among=found.among
-            )
+            found = list_at(self._context.reader, revision, file, skip, limit, is_wanted)
+            held, damaged, later = tuple(found.held), tuple(found.damaged), tuple(found.later)
+            shown = ListedAt(held, found.total, damaged, skipped=skip, among=found.among)
+            return replace(shown, revision=found.commit, later=later, later_total=found.made_since)
         overview = self._context.overview
         overview.refresh()
-        if changed:
-            from postil.comments.show.changed_lines import find_base, list_changed_lines, touches_changed
+        if changed or last:
+            from postil.comments.index.pages import keep_page  # SQLite, which the overview has loaded
 
-            lines = list_changed_lines(self._tree, find_base(self._tree, changed))
-            names = encode(list(lines)).decode()
-            where, values = _make_clause(conditions, overview)
-            inside = f"{where} AND (now_path {LISTED} OR path {LISTED} OR state = 'review')"
-            there = overview.index.stream(inside, (*values, names, names))
-            there = (each for each in there if touches_changed(lines, each))
-            if last:
-                there = (each for each in there if is_on(comment_now(each), file, first, last))
-            total, page = _keep_first(there, skip, limit)
-            damaged = overview.damaged(file)
-        elif last:
-            there = overview.index.stream(*_make_clause(conditions, overview))
-            there = (each for each in there if is_on(comment_now(each), file, first, last))
-            total, page = _keep_first(there, skip, limit)
+            read = self._find_on_lines(conditions, changed, first, last)
+            total, page = keep_page(read, _order, skip, limit)
             damaged = overview.damaged(file)
         else:
             total, page, damaged = overview.index.read(
@@ -368,6 +346,24 @@ class CommentsById:
         among = 0 if total else self._count_all()
         return Listed(shown, total, damaged, short, overview.outside(file) or UNSET, skip, among)
 
+    def _find_on_lines(
+        self, conditions: Conditions, changed: str, first: int, last: int
+    ) -> Callable[[], Iterator[Located]]:
+        """Returns what reads the comments on lines that changed since a commit, and on some lines of a file."""
+        index, file = self._context.overview.index, conditions.file
+        where, values = _make_clause(conditions, self._context.overview)
+        tests: list[Callable[[Located], bool]] = []
+        if changed:
+            from postil.comments.show.changed_lines import find_base, list_changed_lines, touches_changed
+
+            lines = list_changed_lines(self._tree, find_base(self._tree, changed))
+            where = f"{where} AND (now_path {LISTED} OR path {LISTED} OR state = 'review')"
+            values += [encode(list(lines)).decode()] * 2
+            tests.append(partial(touches_changed, lines))
+        if last:
+            tests.append(lambda each: is_on(comment_now(each), file, first, last))
+        return lambda: (each for each in index.stream(where, values) if all(test(each) for test in tests))
+
     def _count_all(self) -> int:
         from postil.comments.index.pages import count_comments  # SQLite, which the overview has loaded
 
@@ -377,23 +373,16 @@ class CommentsById:
         self, conditions: Conditions, skip: int, limit: int
     ) -> tuple[int, list[Located], tuple[Damage, ...]]:
         """Returns how many comments there are, those that are shown of them, and what cannot be read."""
-        from postil.comments.index.pages import count_files, read_first  # SQLite, which the overview has loaded
+        from postil.comments.index.pages import choose_files, count_files, read_first  # SQLite is loaded
 
         overview = self._context.overview
         index, damaged = overview.index, overview.damaged(conditions.file)
         where, values = _make_clause(conditions, overview)
-        total, passed, files = 0, 0, list[str]()
-        for path, count in count_files(index, where, values):
-            if total + count <= skip:
-                passed += count
-            elif total < skip + limit:
-                files.append(path)
-            total += count
+        total, files, before = choose_files(count_files(index, where, values), skip, limit)
         if total <= limit and not skip:  # nothing is left out: no need to look at each twice
             return total, sorted(index.rows(where, values), key=_order), damaged
-        names, first = encode(files).decode(), skip - passed
-        listed = read_first(index, f"{where} AND now_path {LISTED}", (*values, names), _order, first + limit)
-        return total, listed[first:], damaged
+        inside = f"{where} AND now_path {LISTED}"
+        return total, read_first(index, inside, (*values, encode(files).decode()), _order, limit, before), damaged
 
     @reads("comments_show", thing="commentId", title="Show a comment", shell="comments show", positional=("commentId",))
     def show(self, commentId: Id) -> Shown:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_WITH_LINES = re.compile(r"(.*):(\d{1,9})(?:-(\d{1,9}))?", re.DOTALL)
+_WITH_LINES = re.compile(r"(.*):(\d{1,9})(?:-(0*[1-9]\d{0,8}))?", re.DOTALL)
 
 
 def split_place(word: str) -> tuple[str, int, int]:
