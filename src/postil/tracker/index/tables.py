@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from postil.tracker.model import Entity
 
-VERSION = 7
-"""Goes into `user_version` when a build is complete; another number, and the cache is built anew."""
+VERSION = 8
+"""Goes into `user_version` when a build is complete; another number, and the cache is built anew. It grows with the
+tables, and with what events are believed to say."""
 
 TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
