@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.comments.storage import set_aside
 from postil.comments.storage.repair import find_faults
 from tests.comments.sidecars import DAMAGED_BY_REFERENCE, EXTENSION, REFERENCE, SOURCE, as_javascript
 from tests.comments.workspaces import Comments, commit, plain_workspace, root_of, sidecar, workspace, write
@@ -63,6 +64,34 @@ def test_no_commit_takes_a_damaged_file_along(comments: Comments) -> None:
     assert comments.maintenance.check_files(fix=True).to_commit == ()  # git never had it
     git(root, "add", "-A")
     assert git(root, "diff", "--cached", "--name-only") == ""
+
+
+@pytest.mark.parametrize("above", [False, True])
+def test_what_lies_behind_a_link_is_no_copy_of_a_damaged_file(comments: Comments, tmp_path: Path, above: bool) -> None:
+    root = root_of(comments)
+    inside = root / ".git" / "postil" / "damaged" / comments.tree.key
+    write(tmp_path.parent, f"{tmp_path.name}-outside/{comments.tree.key}/secret.txt", b"x")
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    link, leads = (inside.parent, outside) if above else (inside, outside / comments.tree.key)
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(leads)
+    assert comments.maintenance.check_files().aside == ()
+
+
+def test_of_very_many_copies_not_all_are_held(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(set_aside, "MOST_LISTED", 3)
+    for number in range(5):
+        write(root_of(comments), f".git/postil/damaged/{comments.tree.key}/{number}/a.py", b"x")
+    assert [name.split("/")[-2] for name in comments.maintenance.check_files().aside] == ["0", "1", "2"]
+
+
+def test_a_damaged_file_with_the_longest_name_is_set_aside(comments: Comments) -> None:
+    name = "ä" * ((255 - len(".comments")) // 2)
+    write(root_of(comments), f"{name}.comments", b"broken")
+    (fault,) = comments.maintenance.check_files(fix=True).faults
+    assert "set aside" in fault.fixed
+    (aside,) = comments.maintenance.check_files().aside
+    assert (root_of(comments) / aside).read_bytes() == b"broken"
 
 
 def test_without_git_a_damaged_file_stays_beside_its_place(tmp_path: Path) -> None:

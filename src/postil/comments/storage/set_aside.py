@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from postil.comments.clock import now
 from postil.comments.source_tree import SourceTree
@@ -17,10 +18,14 @@ from postil.workspace.clones.sharing import make_own_folder
 from postil.workspace.files import atomic_write, make_folder
 from postil.workspace.paths import RelativePath
 
+MOST_LISTED = 1000
+LONGEST_NAME = 255
+"""Bytes that the name of a file has at most."""
+
 
 def set_aside(tree: SourceTree, path: str, content: bytes) -> str:
     """Keep what a damaged comment file holds. Returns where, as a person may type it."""
-    name = f"{path}{SUFFIX}.damaged-{re.sub('[:.]', '-', now())}"
+    name = _make_name(path)
     if not (folder := _find_folder(tree)):
         atomic_write(tree.root, RelativePath(name), content)
         return name
@@ -32,11 +37,30 @@ def set_aside(tree: SourceTree, path: str, content: bytes) -> str:
 
 
 def list_set_aside(tree: SourceTree) -> Iterator[str]:
-    """Yields where the copies are that were kept in our folder, by file and time."""
+    """Yields where the copies are that were kept in our folder, by file and time: none behind a link, and not all of
+    very many, which an archive may bring."""
     folder = _find_folder(tree)
-    for here, folders, names in os.walk(os.path.join(folder, "damaged", tree.key) if folder else ""):
+    top = os.path.join(folder, "damaged", tree.key) if folder else ""
+    if any(map(os.path.islink, (top, os.path.dirname(top)))):
+        return
+    walk = ((here, name) for here, names in _walk_in_order(top) for name in sorted(names))
+    for here, name in islice(walk, MOST_LISTED):
+        yield _show(tree, os.path.join(here, name))
+
+
+def _walk_in_order(top: str) -> Iterator[tuple[str, list[str]]]:
+    for here, folders, names in os.walk(top):
         folders.sort()
-        yield from (_show(tree, os.path.join(here, name)) for name in sorted(names))
+        yield here, names
+
+
+def _make_name(path: str) -> str:
+    """Returns what a copy is called: as its file, but for the end of a name that would be too long."""
+    folder, _, name = path.rpartition("/")
+    end = f"{SUFFIX}.damaged-{re.sub('[:.]', '-', now())}"
+    while len(os.fsencode(name + end)) > LONGEST_NAME:
+        name = name[:-1]
+    return f"{folder}/{name}{end}" if folder else name + end
 
 
 def _find_folder(tree: SourceTree) -> str:
