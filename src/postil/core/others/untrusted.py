@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from unicodedata import category
+from unicodedata import category, combining
 
 _PLAIN = bytes([9, 10, 13, *range(32, 127)])
 _PIECE = 65536
@@ -35,6 +35,8 @@ _IGNORED = ((0x2065, 0x2065), (0xFFF0, 0xFFF8), (0xE0000, 0xE0FFF))
 """What is not assigned and has no shape all the same."""
 MOST_MARKS = 10
 """Marks and joiners on one letter: a Tibetan syllable has nine. Hundreds are drawn over the lines around them."""
+_VIRAMA = 9
+"""The class of the signs that take an Indic letter's vowel away: a joiner behind one shapes what is before it."""
 _BRAILLE_REACH = 40
 """How many blanks of Braille may stand between two letters of it."""
 
@@ -178,8 +180,10 @@ def _is_shaping(text: str, at: int, before: str, suspects: set[str]) -> bool:
     if sign == "\u200d" and before and after and (_is_pictorial(before) or before == "\ufe0f") and _is_pictorial(after):
         return True
     if sign in "\u200c\u200d":  # Arabic and Indic scripts need joiners between letters
-        return _is_joining(before) and _is_joining(after)
-    return False
+        if sign == "\u200c" and before.isalnum() and (before.isascii() or before.isdigit()):
+            return _is_joining(after)  # a Persian ending behind a foreign word or a number
+        return _is_joining(before) and (_is_joining(after) or combining(before) == _VIRAMA)
+    return sign == "\u200b" and _has_no_spaces(before) and _has_no_spaces(after)
 
 
 def _is_space_of_braille(text: str, at: int) -> bool:
@@ -190,12 +194,19 @@ def _is_space_of_braille(text: str, at: int) -> bool:
 def _is_pictorial(sign: str) -> bool:
     code = ord(sign)
     return (
-        0x1F000 <= code <= 0x1FAFF or 0x2190 <= code <= 0x2BFF or code in (0xA9, 0xAE, 0x203C, 0x2049, 0x2122, 0x3030)
+        0x1F000 <= code <= 0x1FAFF
+        or 0x2190 <= code <= 0x2BFF
+        or code in (0xA9, 0xAE, 0x203C, 0x2049, 0x2122, 0x2139, 0x3030, 0x303D, 0x3297, 0x3299)
     )
 
 
 def _is_joining(sign: str) -> bool:
     return sign != "" and 0x0600 <= ord(sign) <= 0x0DFF and category(sign)[0] in "LM"
+
+
+def _has_no_spaces(sign: str) -> bool:
+    """Whether this is of Thai, Lao, Burmese or Khmer: the ends of words are marked where a line may end."""
+    return sign != "" and _is_within(sign, ((0x0E01, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17D3)))
 
 
 def _resolve_entity(found: re.Match[str]) -> str:
