@@ -210,7 +210,7 @@ _DURABLE = {
 def _clean(network: bool) -> dict[str, str]:
     kept = _NEEDED | _NEEDED_FOR_NETWORK if network else _NEEDED
     environ = os.environ
-    clean = {name: environ[name] for name in kept if name in environ}
+    clean = {name: value for name in kept if (value := environ.get(name)) is not None}
     return clean | {
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_OPTIONAL_LOCKS": "0",

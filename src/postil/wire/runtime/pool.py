@@ -56,6 +56,8 @@ class RecentCallers:
 
     def is_alone(self, principal: str) -> bool:
         """Returns whether nobody else has called of late."""
+        if len(self._called) == 1 and principal in self._called:
+            return True
         since = self._clock() - RECENT
         return all(name == principal or at < since for name, at in self._called.items())
 

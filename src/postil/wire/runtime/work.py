@@ -40,10 +40,9 @@ async def run_operation(call: WireCall) -> object:
     """Run an operation, and count how it ended."""
     server, hooks = call.runner.server, call.runner.server.hooks
     entry: OperationEntry = call.work.entry
-    turn = None
-    if not entry.is_async:  # taken before anything is waited for: in the order that the calls came
-        thing = thing_of(entry, call.work.arguments)
-        turn = call.runner.order.take(thing, writes=entry.effect != "reads")
+    turn, order, writes = None, call.runner.order, entry.effect != "reads"
+    if not entry.is_async and (writes or order.holds_any):  # taken before anything is waited for: in the calls' order
+        turn = order.take(thing_of(entry, call.work.arguments), writes=writes)
     outcome, code, begun = "failed", 0, perf_counter()
     try:
         if turn is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 from msgspec import Struct
@@ -17,7 +17,7 @@ from msgspec import Struct
 from postil.core.catalogue import OperationEntry
 from postil.core.operation import EVERYTHING
 
-_NAME = r"[\w./@+-]+"
+_NAME = re.compile(r"[\w./@+-]+")
 
 
 class Thing(Struct, frozen=True):
@@ -49,10 +49,10 @@ class Thing(Struct, frozen=True):
 def thing_of(entry: OperationEntry, arguments: object) -> Thing:
     """Returns what a call of this operation is about, from its arguments as they came."""
     kind = entry.thing
-    if not kind or kind == EVERYTHING or not isinstance(arguments, Mapping):
+    if not kind or kind == EVERYTHING or not isinstance(arguments, dict):
         return Thing(entry.part, EVERYTHING if kind == EVERYTHING else "")
-    given = str(cast("Mapping[str, object]", arguments).get(kind, ""))
-    if not re.fullmatch(_NAME, given):  # a title, or nothing: it may be anything
+    given = str(cast("dict[str, object]", arguments).get(kind, ""))
+    if not _NAME.fullmatch(given):  # a title, or nothing: it may be anything
         return Thing(entry.part)
     return Thing(entry.part, kind, given.rpartition("/")[2].casefold())  # a file has many paths and one name
 
@@ -101,6 +101,11 @@ class WriteOrder:
 
     def __init__(self) -> None:
         self._writes: list[tuple[Thing, asyncio.Future[None]]] = []
+
+    @property
+    def holds_any(self) -> bool:
+        """Whether a write may be under way."""
+        return bool(self._writes)
 
     def take(self, thing: Thing, *, writes: bool) -> Turn | None:
         """Returns a place for this call; None when nothing that matters is before or behind it."""
