@@ -49,6 +49,8 @@ class Revision(Struct, frozen=True, omit_defaults=True):
 
 EDITED_BY = "x-editedBy"
 """The key of a comment that says whose words it has, where they are not its author's."""
+COPY_OF = "x-copy-of"
+"""The key of a comment that says which one it repeats."""
 
 
 class Comment(Struct, frozen=True):
@@ -73,6 +75,8 @@ class Comment(Struct, frozen=True):
     revisions: tuple[Revision, ...] = ()
     editedBy: str = ""
     """Whose words these are, where they are not the author's any more."""
+    copyOf: str = ""
+    """The comment that this one repeats."""
 
 
 class Event(Struct, frozen=True, omit_defaults=True):
@@ -175,7 +179,7 @@ class NewComment(Struct, frozen=True, kw_only=True):
     resolvedAt: str | UnsetType = UNSET
     replies: tuple[Reply, ...] | UnsetType = UNSET
     revisions: tuple[Revision, ...] | UnsetType = field(default=UNSET, name="x-revisions")
-    copyOf: str | UnsetType = field(default=UNSET, name="x-copy-of")
+    copyOf: str | UnsetType = field(default=UNSET, name=COPY_OF)
     """The comment that this one repeats."""
     aiMeta: AiMeta | UnsetType = UNSET
     params: dict[str, NewParam] | UnsetType = UNSET

@@ -6,6 +6,8 @@ import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -53,6 +55,33 @@ def test_a_change_by_another_process_is_seen_at_once(comments: Comments, tmp_pat
     other.add("a.py", 2, "two", "NOTE")
     other.overview.refresh()
     assert [each.comment.text for each in index.rows("path = ?", ("a.py",))] == ["one", "two"]
+
+
+def test_who_asks_again_costs_one_look_at_the_cache(comments: Comments) -> None:
+    index = comments.overview.index
+    index.rows("path = ?", ("a.py",))
+    comments.reviewing.list_orphans()
+    seen = patch.object(comments.overview, "refresh")  # files as new as these are read again to be sure
+    with seen, asked(index) as given:
+        index.rows("path = ?", ("a.py",))
+        comments.reviewing.list_orphans()
+    assert given == ["PRAGMA data_version"] * 2
+
+
+def test_what_is_written_between_the_look_and_the_answer_is_seen(comments: Comments, tmp_path: Path) -> None:
+    index, other = comments.overview.index, Comments(str(tmp_path))
+    assert index.counts()["open"] == 1
+    look = index.remembered.find
+
+    def look_and_be_overtaken(*given: Any, **named: Any) -> Any:
+        known = look(*given, **named)
+        other.add("a.py", 2, "two", "NOTE")
+        other.overview.refresh()
+        return known
+
+    with patch.object(index.remembered, "find", look_and_be_overtaken):
+        assert [each.comment.text for each in index.rows("path = ?", ("a.py",))] == ["one", "two"]
+    assert index.counts()["open"] == 2
 
 
 def test_a_list_that_is_answered_belongs_to_the_caller(comments: Comments) -> None:

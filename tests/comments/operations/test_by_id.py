@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from postil.comments.model import Candidate
 from postil.comments.operations.answers import CommentNow
 from postil.comments.operations.by_id import Shown
+from postil.comments.storage.store import Store
 from postil.core.failure import Conflict, InvalidArguments, NotFound
 from tests.comments.sidecars import EXTENSION, SOURCE, as_javascript
 from tests.comments.workspaces import Comments, commit, root_of, sidecar, workspace, write
@@ -108,6 +110,14 @@ def test_a_copy_names_the_comment_that_it_repeats(comments: Comments) -> None:
     assert (shown.comment.text, shown.copyOf) == ("why?", identity)
     assert f", copy of {identity}\n" in shown.for_model()
     assert comments.show(identity).copyOf == ""
+
+
+def test_a_comment_is_shown_without_reading_its_file_again(comments: Comments) -> None:
+    copied = comments.add("lib/b.py", 4, copyOf=comments.add("a.py", 1, "why?", "QUESTION").commentId).commentId
+    comments.show(copied)
+    seen = patch.object(comments.overview, "refresh")  # files as new as these are read again to be sure
+    with seen, patch.object(Store, "read_bytes", side_effect=AssertionError):
+        assert comments.show(copied).copyOf
 
 
 def test_a_reply_of_several_lines_stays_in_its_column(comments: Comments) -> None:

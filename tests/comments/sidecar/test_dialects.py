@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from postil.comments.sidecar.dialects import Unreadable
+from postil.comments.sidecar.dialects import COMMENT, Unreadable, read_comment
 from postil.comments.sidecar.document import Sidecar
 from tests.comments.sidecars import (
     DOCUMENTED,
@@ -93,6 +93,12 @@ def test_every_dialect_is_read(value: object, comment: str, line: int, author: s
     sidecar = read(value)
     (found,) = sidecar.comments
     assert (found.id, found.line, found.author, found.created) == (comment, line, author, created)
+
+
+@pytest.mark.parametrize(("value", "origin"), [("c_1", "c_1"), (7, ""), (["c_1"], ""), (None, ""), ("c" * 5000, "")])
+def test_what_is_no_id_names_no_comment_that_is_repeated(value: object, origin: str) -> None:
+    raw = COMMENT.decode(msgspec.json.encode({"id": "c_2", "text": "why?", "x-copy-of": value}))
+    assert read_comment(raw, None).copyOf == origin
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0", "2.0.5", "2.0.6", "2.0.7", "2.0.8", "2.1.0", "2.1.9"])

@@ -31,7 +31,8 @@ def find_copies(tree: SourceTree, place: Place) -> tuple[Candidate, ...]:
     except (GitTooLarge, GitTimedOut):
         return ()  # a habit, or a workspace in which looking for copies takes longer than they are worth
     found = said.decode("utf-8", "surrogateescape").split("\n")
-    rows = (row for row in map(_fields, found) if row[2].strip() == wanted and not row[0].endswith(SUFFIX))
+    alike = [row for row in found if row.rstrip().endswith(wanted)]  # most hold it in the middle of another line
+    rows = (row for row in map(_fields, alike) if row[2].strip() == wanted and not row[0].endswith(SUFFIX))
     hits = [(path, int(line)) for path, line, _ in rows if line.isdecimal()]
     if len(hits) > MOST_PLACES:
         return ()

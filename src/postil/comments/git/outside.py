@@ -54,7 +54,7 @@ def advise_outside(root: str, git_dir: str, path: str) -> str:
 
 
 def _is_sparse(git_dir: str) -> bool:
-    return bool(git_dir) and os.path.exists(os.path.join(git_dir, "info", "sparse-checkout"))
+    return bool(git_dir) and os.path.exists(f"{git_dir}/info/sparse-checkout")
 
 
 def _list_outside(root: str, *paths: str) -> list[str]:

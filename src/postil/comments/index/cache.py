@@ -31,7 +31,7 @@ from postil.workspace.clones.sharing import make_own_file, make_own_folder
 from postil.workspace.disk import open_regular
 
 T = TypeVar("T")
-LAYOUT = 12
+LAYOUT = 13
 PAGE = 2000
 MOST_SORTED = 2000
 """Comments that are sorted by file for a page of them."""
@@ -287,51 +287,42 @@ class Index:
             self._make_anew = make_anew
 
     def _select(self, sentence: str, values: Sequence[object]) -> list[Any]:
-        with self.using() as db:
-            return db.execute(sentence, tuple(values)).fetchall()
+        with self._lock:
+            return self._connected().execute(sentence, tuple(values)).fetchall()
 
     def _recall(
         self, sentence: str, values: Sequence[object], take: Callable[[sqlite3.Cursor], tuple[list[T], int]]
     ) -> list[T]:
         """Returns what is taken of the rows and how large that is; of memory where nothing was written since."""
         asked = (sentence, *values)
-        with self._at_once() as (db, is_reading):
-            known = self.remembered.find(db, asked) if is_reading else None
+        with self._lock:
+            db = self._connected()
+            is_reading = self._reading is not None and self._reading[0] is db
+            may_keep = is_reading or not db.in_transaction  # a change may be taken back
+            # What is written between the look and the answer is seen by the next look, which forgets the answer.
+            known = self.remembered.find(db, asked, look=not is_reading) if may_keep else None
             if known is None:
                 known, size = take(db.execute(sentence, tuple(values)))
-                if is_reading:
+                if may_keep:
                     self.remembered.keep(asked, known, size)
         return [*known]
 
     def _read(self, make: Callable[[], T], asked: tuple[object, ...]) -> T:
         with self._lock:
-            db = self._open
-            if asked and db is not None and not db.in_transaction:
-                known = self.remembered.find(db, asked)
-                if known is not None:
-                    return known[0]
-            with self._at_once() as (db, is_reading):
-                left_out = self.remembered.left_out
-                made = make()
-                if asked and is_reading and left_out == self.remembered.left_out:
-                    self.remembered.find(db, asked)  # of this moment, where nothing else was asked
-                    self.remembered.keep(asked, (made,))
-                return made
-
-    @contextmanager
-    def _at_once(self) -> Generator[tuple[sqlite3.Connection, bool]]:
-        """Gives the connection while it reads one moment, and whether it only reads: a change may be taken back."""
-        with self._lock:
-            if self._open is None:
-                self._open = self._connect()
-            db = self._open
+            db = self._connected()
             if db.in_transaction:
-                yield db, self._reading is not None and self._reading[0] is db
-                return
+                return make()
+            if asked and (known := self.remembered.find(db, asked)) is not None:
+                return known[0]
             db.execute("BEGIN")
             self._reading = db, threading.get_ident()
             try:
-                yield db, True
+                self.remembered.find(db, asked)  # of this moment
+                left_out = self.remembered.left_out
+                made = make()
+                if asked and left_out == self.remembered.left_out:
+                    self.remembered.keep(asked, (made,))
+                return made
             finally:
                 self._reading = None
                 db.commit()
@@ -340,9 +331,13 @@ class Index:
     def using(self) -> Generator[sqlite3.Connection]:
         """Gives the connection to one thread at a time."""
         with self._lock:
-            if self._open is None:
-                self._open = self._connect()
-            yield self._open
+            yield self._connected()
+
+    def _connected(self) -> sqlite3.Connection:
+        """Returns the connection; the caller holds the lock."""
+        if self._open is None:
+            self._open = self._connect()
+        return self._open
 
     def damage(self) -> list[str]:
         """Returns what SQLite's own check finds wrong."""

@@ -30,10 +30,12 @@ class Remembered:
         self.left_out = 0
         """How many answers were too long: what is made of one is too long as well."""
 
-    def find(self, db: sqlite3.Connection, asked: tuple[object, ...]) -> Sequence[Any] | None:
-        """Returns the answer to a question; None where nobody asked it since the cache was last written to."""
-        moment = read_moment(db)
-        if moment != self._moment:
+    def find(self, db: sqlite3.Connection, asked: tuple[object, ...], *, look: bool = True) -> Sequence[Any] | None:
+        """Returns the answer to a question; None where nobody asked it since the cache was last written to.
+
+        Whether it was need not be looked at again while one moment is read.
+        """
+        if look and (moment := read_moment(db)) != self._moment:
             self._moment = moment
             self._forget()
         return self._answers.get(asked)

@@ -169,6 +169,8 @@ def list_old_code(each: CommentNow) -> list[str]:
 
 def leave_out_unlikely(each: CommentNow) -> CommentNow:
     """Returns a comment without the places for its code that are hardly likely; the reason says how many these were."""
+    if not each.candidates:
+        return each
     likely = tuple(option for option in each.candidates if option.confidence >= LIKELY)
     if each.state == "review":  # it waits for a decision about this one at least
         likely = likely or each.candidates[:1]

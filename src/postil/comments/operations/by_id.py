@@ -38,14 +38,12 @@ from postil.comments.operations.validation import (
 )
 from postil.comments.operations.written import NOT_NOTED, warn
 from postil.comments.search.filters import Conditions
-from postil.comments.sidecar.dialects import find_origin
 from postil.core import call, limits
 from postil.core.answer import Answer
 from postil.core.failure import InvalidArguments
 from postil.core.group import MOST_OFFERED, completer
 from postil.core.operation import Spelling, reads, writes
 from postil.core.others.one_line import on_one_line
-from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
     from postil.comments.index.overview import Overview
@@ -160,9 +158,8 @@ class Shown(Answer, frozen=True, omit_defaults=True):
     """The comment that this one repeats."""
 
     def for_model(self) -> str:
-        from shlex import quote  # only here are commands told
-
-        now_, told = self.comment, call.current().tell_moment
+        now_, doing = self.comment, call.current()
+        told = doing.tell_moment
         by = f" by {now_.resolvedBy}" if now_.resolvedBy and now_.status != "open" else ""
         lines = [
             f"{now_.tag or 'COMMENT'} {now_.id} ({now_.status}{by})",
@@ -186,8 +183,8 @@ class Shown(Answer, frozen=True, omit_defaults=True):
             lines += ["", "was:", *(f"  - {line}" for line in old[:MOST_LINES]), *_tell_more(len(old), "")]
         if self.code:
             rows = self.code.split("\n")
-            how = f" (postil comments view {quote(now_.path)})" if call.current().person else ""
-            lines += ["", "now:", *(f"  + {line}" for line in rows[:MOST_LINES]), *_tell_more(len(rows), how)]
+            how = f" (postil comments view {_quote(now_.path)})" if doing.person and len(rows) > MOST_LINES else ""
+            lines += ["", "now:", *[f"  + {line}" for line in rows[:MOST_LINES]], *_tell_more(len(rows), how)]
         if now_.candidates:
             lines += ["", "may be at:"]
         for rank, option in enumerate(now_.candidates, 1):
@@ -196,8 +193,8 @@ class Shown(Answer, frozen=True, omit_defaults=True):
             lines.append(on_one_line(f"  {rank}. {option.path}:{option.line} ({option.confidence:.2f}) {code}"))
         for other in self.copies:
             command = (
-                f"postil comments copy {quote(now_.id)} {quote(other.path)} {other.line}"
-                if call.current().person
+                f"postil comments copy {_quote(now_.id)} {_quote(other.path)} {other.line}"
+                if doing.person
                 else "add_comment there, if it holds there too"
             )
             lines.append(f"  also at {other.path}:{other.line} ({command})")
@@ -205,6 +202,12 @@ class Shown(Answer, frozen=True, omit_defaults=True):
             where = f"{event.path or now_.filePath}:{event.line}"
             lines.append(f"  {event.at}  left {where} ({event.state}, {event.reason})")
         return "\n".join(lines)
+
+
+def _quote(word: str) -> str:
+    from shlex import quote  # only where commands are told
+
+    return quote(word)
 
 
 def tell_none(total: int, among: int, when: str = "") -> str:
@@ -393,8 +396,7 @@ class CommentsById:
         each = self._context.find(commentId)
         now_ = leave_out_unlikely(self._context.explain(each))
         moves = list_moves(each.comment, each.marker)
-        origin = find_origin(self._store.read_bytes(RelativePath(each.filePath)) or b"", each.comment.id)
-        return Shown(now_, now_.commit, moves, now_.newText, find_copies(self._tree, each.place), origin)
+        return Shown(now_, now_.commit, moves, now_.newText, find_copies(self._tree, each.place), each.comment.copyOf)
 
     @completer("commentId")
     def complete_id(self, typed: str, given: Mapping[str, object]) -> dict[str, str]:

@@ -142,7 +142,9 @@ class ReviewTools:
     def _list_lost(self, file: str, skip: int, limit: int) -> Orphaned:
         overview, there = self._context.overview, self._context.tree.where(file)
         overview.refresh()
-        total, held = overview.index.read(lambda: self._read_lost(there), "lost", there)
+        (total, held), damaged = overview.index.read(
+            lambda: (self._read_lost(there), overview.damaged(there)), "lost", there
+        )
         if held is None:
             found = self._find(file, LOST)
             page = [*islice(found, skip, skip + limit)]
@@ -151,7 +153,7 @@ class ReviewTools:
             page = held[skip : skip + limit]
         if not total:
             self._context.refuse_missing(there)
-        return Orphaned(self._explain(page), total, overview.outside(there) or UNSET, overview.damaged(there))
+        return Orphaned(self._explain(page), total, overview.outside(there) or UNSET, damaged)
 
     def _read_lost(self, there: str) -> tuple[int, list[Located] | None]:
         """Returns how many comments have lost their code, and which; None where they are too many to be held."""

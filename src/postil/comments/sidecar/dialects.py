@@ -16,13 +16,27 @@ from typing import NamedTuple, TypeVar, cast
 import msgspec
 from msgspec import Raw, Struct, field
 
-from postil.comments.model import EDITED_BY, AiMeta, Anchor, Comment, LineNumber, Marker, Param, Reply, Revision, Status
+from postil.comments.model import (
+    COPY_OF,
+    EDITED_BY,
+    AiMeta,
+    Anchor,
+    Comment,
+    LineNumber,
+    Marker,
+    Param,
+    Reply,
+    Revision,
+    Status,
+)
 from postil.core.others.one_line import on_one_line
 
 OWN_KEY = "x-anchor"
 """What we keep on a marker."""
 LONGEST_LINE = 2000
 """So much of a line is kept beside its hash: a minified file must not be copied into its sidecar."""
+LONGEST_ID = 1024
+"""Characters of the id of another comment: a longer one names none."""
 KNOWN_VERSION = re.compile(r"(1\.0|2\.0|2\.1)(\.\d+)?")
 """The versions that we may write: a newer one may mean something that we would destroy."""
 _TOLD = ("model", "confidence", "reasoning", "enrichedAt")
@@ -62,6 +76,7 @@ class _Comment(Struct, frozen=True, kw_only=True):
     replies: list[AnyReply] | None = None
     revisions: list[AnyRevision] | None = field(default=None, name="x-revisions")
     editedBy: str | None = field(default=None, name=EDITED_BY)
+    copyOf: object = field(default=None, name=COPY_OF)
 
 
 class AnyComment(_Comment, frozen=True, kw_only=True):
@@ -196,25 +211,6 @@ def _read_file(data: bytes, shape: type[F]) -> F:
     return found
 
 
-class _Repeated(Struct, frozen=True):
-    id: str
-    copyOf: object = field(default=None, name="x-copy-of")
-
-
-class _Origins(Struct, frozen=True):
-    comments: list[_Repeated] | None = None
-
-
-def find_origin(data: bytes, comment: str) -> str:
-    """Returns which comment one repeats; empty where it repeats none. Nothing else of the file is held."""
-    try:
-        found = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=_Origins).comments or ()
-    except UNDECODABLE:
-        return ""
-    origin = next((each.copyOf for each in found if each.id == comment), None)
-    return origin if isinstance(origin, str) else ""
-
-
 def trim_line(line: str) -> str:
     """Returns what a marker keeps of a line."""
     return line.strip()[:LONGEST_LINE]
@@ -287,6 +283,7 @@ def read_comment(raw: AnyComment, own: Holder | None) -> Comment:
         markerId=own.id if own else "",
         revisions=tuple([Revision(r.text, r.author, r.at) for r in raw.revisions]) if raw.revisions else (),
         editedBy=editor,
+        copyOf=raw.copyOf if isinstance(raw.copyOf, str) and len(raw.copyOf) <= LONGEST_ID else "",
     )
 
 
