@@ -34,10 +34,8 @@ class Ceiling(NamedTuple):
 
 ADD_COMMENT = Ceiling(233, 40, 34)  # with fair slots, a turn by its thing, the bound of an answer, codes, lines, names
 GET_ISSUE = Ceiling(270, 44, 62)  # 239 calls, and 9 more each time that the loop goes round before the thread ends
-ISSUE_LIST = Ceiling(
-    252, 37, 46
-)  # with names on one line (each kind of answer is sorted once), a git directory of our own
-SEND = Ceiling(270, 34, 74)  # git is hardened, hunk and code are cut, a repeated send and a moved repository are known
+ISSUE_LIST = Ceiling(256, 37, 46)  # with names on one line, a git directory of our own, a look at git's options
+SEND = Ceiling(274, 34, 74)  # git is hardened, hunk and code are cut, a repeated send and a moved repository are known
 CHECK_MESSAGES = Ceiling(360, 35, 140)  # the first text that is not ASCII loads the cleaning of others' words
 
 

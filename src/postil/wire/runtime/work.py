@@ -40,9 +40,10 @@ async def run_operation(call: WireCall) -> object:
     """Run an operation, and count how it ended."""
     server, hooks = call.runner.server, call.runner.server.hooks
     entry: OperationEntry = call.work.entry
-    turn, order, writes = None, call.runner.order, entry.effect != "reads"
-    if not entry.is_async and (writes or order.holds_any):  # taken before anything is waited for: in the calls' order
-        turn = order.take(thing_of(entry, call.work.arguments), writes=writes)
+    turn, writes = None, entry.effect != "reads"
+    # Taken before anything is waited for: in the order that the calls came.
+    if not entry.is_async and (writes or call.runner.order.holds_any):
+        turn = call.runner.order.take(thing_of(entry, call.work.arguments), writes=writes)
     outcome, code, begun = "failed", 0, perf_counter()
     try:
         if turn is not None:
