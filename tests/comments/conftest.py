@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.comments.storage import store
 from tests.anchor.budgets import lifted_budgets
 from tests.comments.client import Client
 from tests.comments.workspaces import contract_workspace
@@ -17,6 +18,12 @@ def unhurried() -> Iterator[None]:
     """Comments follow the names of their code, however long a busy machine takes to read it."""
     with lifted_budgets():
         yield
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A comment file that a test damages stays so: nobody waits long for it to be whole."""
+    monkeypatch.setattr(store, "HALF_WRITTEN", 0.01)
 
 
 @pytest.fixture

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from postil.comments.failures import SidecarDamaged
+from postil.comments.index import half_written
+from postil.comments.show.since import list_since
 from postil.comments.storage import first_write, last_written
 from postil.comments.storage import store as store_module
 from postil.workspace.paths import RelativePath
@@ -56,14 +60,62 @@ def test_what_another_program_wrote_between_our_reading_and_writing_is_kept(
     assert sorted(each["text"] for each in read(comments)["comments"]) == ["first", "second", "theirs"]
 
 
-def test_a_comment_file_cut_by_its_writer_is_read_again(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
-    comments.add("a.py", 1, "first", "NOTE")
+def cut(comments: Comments, monkeypatch: pytest.MonkeyPatch, content: bytes = b"") -> None:
+    """Another program is writing the comment file: it is this now, and whole when somebody has waited for it."""
     path = Path(comments.tree.root, "a.py.comments")
     whole = path.read_bytes()
+    path.write_bytes(content)
     monkeypatch.setattr(store_module, "HALF_WRITTEN", 30.0)
-    path.write_bytes(b"")
-    threading.Timer(0.05, path.write_bytes, (whole,)).start()
-    assert [each.text for each in comments.store.read(RelativePath("a.py")).comments] == ["first"]
+
+    def finish(_: float) -> None:
+        path.write_bytes(whole)
+
+    clock = SimpleNamespace(monotonic=time.monotonic, time=time.time, sleep=finish)
+    for module in (store_module, half_written):
+        monkeypatch.setattr(module, "time", clock)
+
+
+READINGS: dict[str, Callable[[Comments, str], str]] = {
+    "file": lambda comments, _: comments.file_comments("a.py").for_model(),
+    "search": lambda comments, _: comments.search("first").for_model(),
+    "list": lambda comments, _: comments.listed().for_model(),
+    "show": lambda comments, each: comments.show(each).for_model(),
+    "export": lambda comments, _: str(comments.export("json")),
+    "resource": lambda comments, _: str(comments.resources.read_all()),
+    "diff": lambda comments, _: str(list_since(comments.store, "HEAD")),
+    "reply": lambda comments, each: str(comments.reply(each, "yes")) + "first",
+}
+
+
+@pytest.mark.parametrize("content", [b"", b'{"file": "a.py", "comm'])
+@pytest.mark.parametrize("reading", READINGS)
+def test_a_comment_file_cut_by_its_writer_is_read_again(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch, reading: str, content: bytes
+) -> None:
+    identity = comments.add("a.py", 1, "first", "NOTE").commentId
+    comments.listed()
+    cut(comments, monkeypatch, content)
+    assert "first" in READINGS[reading](comments, identity)
+    assert comments.overview.damaged() == ()
+
+
+def test_a_comment_file_that_is_being_cut_while_a_comment_is_added_is_waited_for(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comments.add("a.py", 1, "first", "NOTE")
+    write = store_module.atomic_write
+    met: list[str] = []
+
+    def meet(root: str, inside: RelativePath, content: bytes, check: Any = None) -> None:
+        if inside.endswith(".comments") and not met:
+            met.append(inside)
+            add_like_the_extension(comments, "11111111-1111-4111-8111-111111111111")
+            cut(comments, monkeypatch, b'{"file": "a.p')
+        write(root, inside, content, check)
+
+    monkeypatch.setattr(store_module, "atomic_write", meet)
+    comments.add("a.py", 5, "second", "NOTE")
+    assert sorted(each["text"] for each in read(comments)["comments"]) == ["first", "second", "theirs"]
 
 
 def test_a_comment_file_that_stays_damaged_is_named_as_damaged(comments: Comments) -> None:

@@ -25,6 +25,7 @@ from postil.comments.git.recent_versions import RecentVersions
 from postil.comments.index.cache import IN_FILE, SHOWN, Index, Seen, find_held, find_holders_of
 from postil.comments.index.change_gate import FolderWatch, may_name
 from postil.comments.index.fit import digest_shown, fit_text
+from postil.comments.index.half_written import await_whole
 from postil.comments.index.joined import find_doubled, join_notes, list_homes
 from postil.comments.index.notes import Note, TooLarge, make_note
 from postil.comments.index.refresh_worker import CAUTION, Past, list_large, read_apart, read_many
@@ -116,18 +117,25 @@ class Overview:
             self._catch_up()
 
     def _catch_up(self) -> None:
+        broken = self._read_changed()
+        if broken and await_whole(self.store, broken):  # another program was writing them
+            self._read_changed()
+
+    def _read_changed(self) -> list[RelativePath]:
+        """Read what changed since the cache saw it. Returns the sidecars among it that cannot be understood."""
         known, astray = self.index.read(lambda: (self.index.stamps(), self.index.astray()))
         lost = _Later(self._lost_stamp)
         now = {path: self._stamp(path) for path in self.store.paths()}
         changed = [path for path, stamp in now.items() if not _same(known.get(path, ""), stamp, lost)]
         gone = [path for path in known if path not in now]
         if not changed and not gone:
-            return
+            return []
         # What these showed together with others has to be made anew.
         exchanged = [path for path, stamp in known.items() if EXCHANGED in stamp]
         again = {*list_homes(self.index, [*changed, *gone]), *exchanged}.difference(changed).intersection(now)
         changed += [RelativePath(path) for path in again]
         batch: list[Seen] = []
+        broken: list[RelativePath] = []
         held = lost_held = 0
         with_lost: dict[str, tuple[Seen, Collection[Located]]] = {}
         contents_now: dict[str, Content] = {}
@@ -143,6 +151,8 @@ class Overview:
             stamp, before = now[RelativePath(read.path)], known.get(read.path, "")
             seen, orphans = self._judge(read, stamp, before, lost)
             batch.append(seen)
+            if read.problem:
+                broken.append(RelativePath(read.path))
             if orphans:
                 with_lost[read.path] = seen, () if read.searched else orphans
                 lost_held += len(orphans)
@@ -168,6 +178,7 @@ class Overview:
         self._join_doubled(changed)
         if len(changed) > AT_ONCE:
             self.index.catch_up()  # the next search finds the texts ready
+        return broken
 
     def _find_swapped(
         self, contents: Mapping[str, Content], astray: Collection[tuple[str, str]], recent: RecentVersions
@@ -306,6 +317,7 @@ class Overview:
             return self.reader.file(path) + found
         if problem:
             self.store.read(path)  # says in the contract's words what is wrong with it
+            return self.reader.file(path) + found  # nothing now: it was being written
         return [*found]
 
     def file_page(self, path: RelativePath, first: int, most: int, most_bytes: int) -> tuple[list[Located], int]:
@@ -374,7 +386,7 @@ class Overview:
 
         git is asked only when a file of the workspace, whatever it is, has changed since it was asked last.
         """
-        walk = self._walk_stamp()
+        walk = _make_walk_stamp(self.tree, self.index)
         known = self.index.select("SELECT lost FROM looked WHERE walk = ?", (walk,)) if walk else []
         if known:
             return known[0][0]
@@ -383,32 +395,6 @@ class Overview:
             with self.index.using() as db, db:
                 db.execute("REPLACE INTO looked VALUES (1, ?, ?)", (walk, made))
         return made
-
-    def _walk_stamp(self) -> str:
-        """Returns what changes with every file; empty where there are too many, or one changed just now."""
-        latest = time.time_ns() - ONE_TICK
-        made = hashlib.blake2b(digest_size=16)
-        count, stack = 0, [self.tree.root]
-        try:
-            while stack:
-                with os.scandir(stack.pop()) as entries:
-                    for entry in entries:
-                        if entry.is_dir(follow_symlinks=False):
-                            if not skipped_folder(entry.name):
-                                stack.append(entry.path)
-                            continue
-                        seen = entry.stat(follow_symlinks=False)
-                        count += 1
-                        if count > MOST_WALKED or seen.st_mtime_ns > latest or seen.st_ctime_ns > latest:
-                            return ""
-                        line = f"{entry.path}\0{seen.st_mtime_ns}-{seen.st_size}-{seen.st_ino}-{seen.st_ctime_ns}\n"
-                        made.update(line.encode("utf-8", "surrogateescape"))
-            inner = (each for _, each in list_inner_trees(self.tree, self.index.stamps()))
-            for tree in (self.tree, *inner):
-                made.update("\n".join(stat_history(tree)).encode())
-        except OSError:
-            return ""
-        return made.hexdigest()
 
 
 def _ask_past(reader: CommentReader, reads: Iterable[Read], recent: RecentVersions) -> Iterator[Read]:
@@ -436,6 +422,33 @@ class _Later:
     @cached_property
     def value(self) -> str:
         return self._make()
+
+
+def _make_walk_stamp(tree: SourceTree, index: Index) -> str:
+    """Returns what changes with every file; empty where there are too many, or one changed just now."""
+    latest = time.time_ns() - ONE_TICK
+    made = hashlib.blake2b(digest_size=16)
+    count, stack = 0, [tree.root]
+    try:
+        while stack:
+            with os.scandir(stack.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        if not skipped_folder(entry.name):
+                            stack.append(entry.path)
+                        continue
+                    seen = entry.stat(follow_symlinks=False)
+                    count += 1
+                    if count > MOST_WALKED or seen.st_mtime_ns > latest or seen.st_ctime_ns > latest:
+                        return ""
+                    line = f"{entry.path}\0{seen.st_mtime_ns}-{seen.st_size}-{seen.st_ino}-{seen.st_ctime_ns}\n"
+                    made.update(line.encode("utf-8", "surrogateescape"))
+        inner = (each for _, each in list_inner_trees(tree, index.stamps()))
+        for each in (tree, *inner):
+            made.update("\n".join(stat_history(each)).encode())
+    except OSError:
+        return ""
+    return made.hexdigest()
 
 
 def _make_lost_stamp(tree: SourceTree, index: Index) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from itertools import chain
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -12,6 +11,7 @@ from msgspec import Struct
 from postil.comments.git.blame import list_sidecars_at, require_revision
 from postil.comments.git.objects import iterate_objects
 from postil.comments.git.submodules import CommittedTree, list_pasts
+from postil.comments.index.half_written import await_whole
 from postil.comments.model import Comment
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
@@ -59,11 +59,21 @@ def list_since(store: Store, revision: str) -> tuple[str, list[Step], list[str]]
     damaged: list[str] = []
     then = _hold(_read_then(there, pasts, same, damaged), damaged)
     read = iterate_objects(tree.root, (blob for blob, path in away.items() if path not in same))
-    changed = ((path, store.read_bytes(path)) for path in store.paths() if path not in same)
-    now = _hold(chain(((away[blob], data) for blob, data in read), changed), damaged)
+    now = _hold(((away[blob], data) for blob, data in read), damaged) | _hold_present(store, same, damaged)
     unknown = {name.removesuffix(SUFFIX) for name in damaged}  # of which nobody can say what came and what went
     steps = [step for step in _compare(then, now) if step.filePath not in unknown]
     return commit.id, sorted(steps, key=lambda each: (each.filePath, each.line, each.commentId)), damaged
+
+
+def _hold_present(store: Store, same: Collection[str], damaged: list[str]) -> Held:
+    broken: list[str] = []
+    found = _hold(((path, store.read_bytes(path)) for path in store.paths() if path not in same), broken)
+    paths = [RelativePath(name.removesuffix(SUFFIX)) for name in broken]
+    if paths and await_whole(store, paths):  # another program was writing them
+        broken = []
+        found |= _hold(((path, store.read_bytes(path)) for path in paths), broken)
+    damaged += broken
+    return found
 
 
 def _list_skipped(root: str) -> dict[str, str]:

@@ -105,11 +105,12 @@ class Store:
             try:
                 return self.parse(path, self.read_bytes(path))
             except SidecarDamaged:
-                if time.monotonic() >= until or not self._is_new(path):
+                if time.monotonic() >= until or not self.is_new(path):
                     raise
             time.sleep(A_WHILE)
 
-    def _is_new(self, path: RelativePath) -> bool:
+    def is_new(self, path: RelativePath) -> bool:
+        """Whether a sidecar was written just now, or vanished."""
         try:
             seen = os.stat(os.path.join(self.tree.root, sidecar_path(path)), follow_symlinks=False)
         except OSError:
@@ -349,7 +350,7 @@ class Store:
             if seen is None:
                 seen = self._identity(path)
                 if not _holds(self, path, base):
-                    there = self.read_bytes(path)
+                    there = self.read(path).original  # when it is whole: its writer may be at it
                     content, base = self._merge(path, base, _join(content), there), there
             try:
                 is_short = isinstance(content, bytes) and len(content) < LARGEST_EMPTY
