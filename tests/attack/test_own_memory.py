@@ -20,7 +20,7 @@ import pytest
 
 from postil.workspace.workers.parsing import LARGEST
 from tests.attack.test_ending import call, greet, make_environ, remark, serve, write
-from tests.workspace.repositories import git, new_repository
+from tests.workspace.repositories import commit_folders, git, new_repository
 
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/status").is_file(), reason="needs /proc to see a process's peak of memory"
@@ -76,11 +76,11 @@ class Watched:
 
 
 @contextmanager
-def watch(folder: Path, root: Path) -> Generator[Watched]:
+def watch(folder: Path, root: Path, *words: str) -> Generator[Watched]:
     """A server that has done ordinary work: what it grows by from now on is the attack's."""
     for name, text in ORDINARY.items():
         (root / name).write_text(text)
-    with serve(folder, root) as server:
+    with serve(folder, root, *words) as server:
         watched = Watched(server)
         for name in ORDINARY:
             watched.ask(remark(name), name)
@@ -187,6 +187,19 @@ def test_objects_configs_and_sidecars_that_claim_giants_do_not_make_it_grow(tmp_
         server.call("workspace_status")
         server.call("workspace_diff")
         server.call("git_mile_list")
+
+
+@needs_proc
+def test_folders_that_name_each_other_do_not_make_it_grow(tmp_path: Path) -> None:
+    """A commit of 400,000 files in two kilobytes: it held the rows of all."""
+    root = new_repository(tmp_path / "r", a__txt="one\ntwo\n")
+    commit_folders(root, 10, 10, 10, 10, 10, 4)
+    with watch(tmp_path, root, "--toolset", "extra") as server:
+        server.ask(remark("a.txt"), "a.txt")
+        (root / "a.txt").unlink()
+        assert "a.txt" in json.dumps(server.call("comments_list"))
+        server.call("comments_at", revision="HEAD~1")
+        assert "printed more than" in json.dumps(server.call("workspace_changes", scope="HEAD~1"))
 
 
 @needs_proc

@@ -61,6 +61,7 @@ def test_the_table_is_changed_knowingly() -> None:
         "GITLAB_ANSWER": 32 * mib, "GITLAB_STREAM": 1024 * mib, "VERDICT": mib,
         "FORM": 16_384, "PAGE_FORM": mib, "DOCUMENT": 16 * mib,
         "GIT_OUTPUT": 64 * mib, "GIT_OBJECT": 16 * mib, "GIT_MEMORY": 256 * mib, "GIT_INDEX_MEMORY": 1024 * mib,
+            "GIT_ALL_MEMORY": 512 * mib, "GIT_WALK_MEMORY": 2048 * mib,
         "LINES": 500_000, "BACKUP_LINE": 32 * mib, "BACKUP": 16_384 * mib, "IMPORT": 512 * mib,
         "IMPORTED_COMMENTS": 64 * mib,
         "CONFIG": mib, "REFS": mib, "PACKED_REFS": 512 * mib, "LOGS": 10_000,

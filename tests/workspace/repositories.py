@@ -38,3 +38,24 @@ def workspace(folder: Path, damage: list[str] | None = None) -> Workspace:
         return find_repository(str(folder))
 
     return Workspace(find, lambda: ("workspace", "inbox"), lambda: GLANCES, lambda: ("state.db", damage or []))
+
+
+def commit_folders(root: Path, *widths: int) -> str:
+    """Commit folders of a few hundred bytes that name each other so often that they hold very many files.
+
+    The first width is that of the deepest folder. The next commit takes them away again; returns the one that has them.
+    """
+    blob = _make(root, "hash-object", "-w", "--stdin", given="boom\n")
+    tree = _make(root, "mktree", given="".join(f"100644 blob {blob}\tf{number}\n" for number in range(widths[0])))
+    for width in widths[1:]:
+        tree = _make(root, "mktree", given="".join(f"040000 tree {tree}\td{number}\n" for number in range(width)))
+    before = git(root, "rev-parse", "HEAD^{tree}")
+    both = _make(root, "mktree", given=f"{git(root, 'ls-tree', before)}\n040000 tree {tree}\tzz\n")
+    bomb = git(root, "commit-tree", both, "-p", "HEAD", "-m", "many")
+    git(root, "update-ref", "HEAD", git(root, "commit-tree", before, "-p", bomb, "-m", "none"))
+    return bomb
+
+
+def _make(root: Path, *arguments: str, given: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=root, input=given, capture_output=True, text=True, check=True)
+    return done.stdout.strip()

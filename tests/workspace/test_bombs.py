@@ -1,6 +1,8 @@
 """Small repositories that claim, or unpack to, giants: nothing large is held, and the rest still works."""
 
 import os
+import subprocess
+import sys
 import zlib
 from hashlib import sha1
 from pathlib import Path
@@ -11,7 +13,7 @@ from postil.comments.git.objects import read_objects
 from postil.core import limits
 from postil.workspace.failures import GitFailed, GitTooLarge
 from postil.workspace.git import git_lines, read_blob, run_git, try_git
-from tests.workspace.repositories import git, new_repository
+from tests.workspace.repositories import commit_folders, git, new_repository
 
 
 @pytest.fixture
@@ -67,3 +69,35 @@ def test_a_diff_takes_a_giant_for_binary(repository: Path) -> None:
     shown = run_git(str(repository), "diff")
     assert b"Binary files" in shown
     assert len(shown) < 1000
+
+
+IN_ANOTHER = """
+import resource, sys
+from postil.core.failure import Failure
+from postil.workspace.git import git_lines, run_git, try_git
+from postil.core import limits
+limits.GIT_ALL_MEMORY = 64 << 20
+root, bomb = sys.argv[1:]
+assert try_git(root, "log", "--raw", "-z").status == 128
+for ask in (lambda: [*git_lines(root, "log", "--raw", "--format=%H", "--follow", "--", "a.txt")],
+            lambda: run_git(root, "diff-tree", "-r", "--raw", bomb, "HEAD")):
+    try:
+        print("listed", len(ask()))
+    except Failure as fault:
+        print(fault.message, fault.advice, fault.lacks_memory)
+assert try_git(root, "log", "--raw", "-z", "--", "a.txt").status == 0
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the memory of another process")
+def test_folders_that_name_each_other_end_git_and_not_the_machine(repository: Path) -> None:
+    """A clone of two kilobytes made git take ten gigabytes; who names a file is answered."""
+    bomb = commit_folders(repository, *[10] * 6)
+    done = subprocess.run([sys.executable, "-c", IN_ANOTHER, repository, bomb], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    listed, compared, peak = done.stdout.splitlines()
+    assert listed == "listed 3"
+    assert "out of memory" in compared.lower()
+    assert compared.endswith("True")
+    assert int(peak) < 100_000  # kB

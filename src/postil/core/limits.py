@@ -58,8 +58,12 @@ GIT_OBJECT: Final = 16 * MIB
 """An object by the size that git announces; larger ones are binary to git's diffs, and not read by us."""
 GIT_MEMORY: Final = 256 * MIB
 """One piece of memory that git itself may take: an object that claims to be larger ends git at once."""
+GIT_ALL_MEMORY: Final = 512 * MIB
+"""All its memory: a few folders that name each other many times make more files than any machine can hold."""
 GIT_INDEX_MEMORY: Final = 1024 * MIB
-"""The same for commands that hold the whole index of a very large repository."""
+"""One piece, and all, for commands that hold the whole index of a very large repository."""
+GIT_WALK_MEMORY: Final = 2048 * MIB
+"""All, for those that walk a whole history for a few files: a million commits take so much."""
 CONFIG: Final = 1 * MIB
 """A config file of a repository."""
 REFS: Final = 1 * MIB

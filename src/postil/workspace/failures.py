@@ -83,6 +83,7 @@ class GitMissing(Unreachable):
 
 
 _FULL = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT))
+_OUT_OF_MEMORY = ("ut of memory", "over limit", "Cannot allocate memory", "failed to allocate")
 ELSEWHERE = "promisor remote"
 """What git says of an object that a partial clone has left at its remote."""
 
@@ -93,11 +94,16 @@ class GitFailed(Failure):
     def __init__(self, command: str, status: int, said: str) -> None:
         self.status = status
         self.said = said
+        self.lacks_memory = any(words in said for words in _OUT_OF_MEMORY)
         lines = [line for line in said.strip().split("\n") if not line.startswith("warning: ")]
         first = next(filter(None, lines), f"exit status {status}")
         advice = "Run the same git command in the repository to see all that it says"
         if ELSEWHERE in said:
             advice = "This clone has left files at its remote; run the same git command in it, which fetches them"
+        if self.lacks_memory:
+            advice = (
+                "A commit or folder here holds more than git gets memory for: name a smaller commit, or fewer files"
+            )
         if any(words in said for words in _FULL):
             advice = "Free some space and do it again; everything stored before is intact"
         super().__init__(f"git {command} failed: {first}", advice=advice, command=command, status=status)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import select
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from io import BufferedReader, RawIOBase
@@ -21,7 +21,7 @@ from postil.workspace.disk import find_special, read_regular
 from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut, GitTooLarge, OddRepository
 from postil.workspace.hardening import GitMode, prepare, read_version, shares_new_files
 from postil.workspace.repository import Repository, locate
-from postil.workspace.spawn import LOOK_AFTER, TooMuchOutput, run
+from postil.workspace.spawn import LOOK_AFTER, TooMuchOutput, bound_memory, run
 
 if TYPE_CHECKING:
     import subprocess
@@ -103,9 +103,7 @@ def try_git(
     """Run git and hand back how it ended, whatever that is. Raises GitTimedOut, GitTooLarge and GitMissing."""
     command = prepare(root, arguments, env, mode)
     try:
-        return GitResult(
-            *run(command.words, command.environment, input, timeout, largest, partial(_refuse_special, root))
-        )
+        return GitResult(*run(*command[:2], input, timeout, largest, partial(_refuse_special, root), command.memory))
     except FileNotFoundError as error:
         raise GitMissing from error
     except TimeoutError as error:
@@ -137,6 +135,14 @@ def git_lines(root: str, *arguments: str, separator: bytes = b"\n", mode: GitMod
         if status != 0:
             said.seek(0)
             raise GitFailed(_verb(arguments), status, said.read(65536).decode("utf-8", "replace"))
+
+
+def list_rows(printed: bytes) -> Iterator[str]:
+    """Yields what stands between NULs, one after another: a list of all would take several times its bytes."""
+    at = 0
+    while (end := printed.find(b"\0", at)) >= 0:
+        yield printed[at:end].decode("utf-8", "surrogateescape")
+        at = end + 1
 
 
 @contextmanager
@@ -201,6 +207,7 @@ def _start_git(
         )
     except FileNotFoundError as error:
         raise GitMissing from error
+    bound_memory(process.pid, command.memory)
     try:
         yield process
     finally:

@@ -38,6 +38,8 @@ class GitCommand(NamedTuple):
 
     words: list[str]
     environment: dict[str, str]
+    memory: int
+    """Bytes that it may take."""
 
 
 _SMALL_CACHE = ("-c", "core.deltaBaseCacheLimit=24m")
@@ -87,6 +89,8 @@ _HOLD_MUCH = frozenset({
     "diff", "diff-files", "diff-index", "fast-import", "fetch", "grep", "index-pack", "ls-files", "pack-objects",
     "push", "read-tree", "status",
 })  # fmt: skip
+# Those that may walk a whole history: each commit of it stays in memory.
+_WALK = frozenset({"blame", "log", "merge-base", "rev-list"})
 _NOWHERE = "/dev/null"
 
 
@@ -117,8 +121,8 @@ def prepare(root: str, arguments: tuple[str, ...], extra: Mapping[str, str] | No
     if mode.durable:
         clean |= _DURABLE
     # An object that claims to be larger ends git before it is unpacked.
-    memory = limits.GIT_INDEX_MEMORY if arguments and arguments[0] in _HOLD_MUCH else limits.GIT_MEMORY
-    clean["GIT_ALLOC_LIMIT"] = str(memory)
+    holds_much = bool(arguments) and arguments[0] in _HOLD_MUCH
+    clean["GIT_ALLOC_LIMIT"] = str(limits.GIT_INDEX_MEMORY if holds_much else limits.GIT_MEMORY)
     if extra:
         clean |= extra
     verb, *rest = arguments
@@ -131,7 +135,20 @@ def prepare(root: str, arguments: tuple[str, ...], extra: Mapping[str, str] | No
         _check_push(where, words, rest, clean, ask_user)
     elif verb in ("fetch", "ls-remote") and mode.network:
         clean |= _fetch_cleanly("/" if where is None else where.root, words, rest, clean, ask_user)
-    return GitCommand([*words, verb, *_VERBS[verb], *rest], clean)
+    return GitCommand([*words, verb, *_VERBS[verb], *rest], clean, _find_memory(verb, rest))
+
+
+def _find_memory(verb: str, rest: list[str]) -> int:
+    """Returns how much memory a command gets.
+
+    A few hundred bytes of a clone can name one folder many times in each of many folders: who compares whole commits
+    lists a thousand million files. Who names files, or walks the commits alone, may need more for a long history.
+    """
+    if verb in _HOLD_MUCH:
+        return limits.GIT_INDEX_MEMORY
+    paths = rest[rest.index("--") + 1 :] if "--" in rest else []
+    is_bounded = verb not in ("log", "show") or (bool(paths) and "--follow" not in rest)
+    return limits.GIT_WALK_MEMORY if verb in _WALK and is_bounded else limits.GIT_ALL_MEMORY
 
 
 def _refuse_options(words: tuple[str, ...]) -> None:

@@ -32,9 +32,11 @@ def run(
     timeout: float,
     largest: int = limits.GIT_OUTPUT,
     look: Callable[[], None] | None = None,
+    memory: int = limits.GIT_ALL_MEMORY,
 ) -> tuple[int, bytes, bytes]:
     """Exit status, output and errors. `look` is called when it has said nothing for LOOK_AFTER; what it raises ends it.
 
+    It gets no more than `memory`.
     Raises FileNotFoundError without such a program, TimeoutError when it stays, TooMuchOutput when it prints more.
     """
     name = (*arguments, hash(input))
@@ -56,6 +58,7 @@ def run(
         finally:
             for descriptor in theirs:
                 os.close(descriptor)
+        bound_memory(process, memory)
         try:
             out, err = _exchange(ours, input, time.monotonic() + timeout, largest, look)
         except BaseException:
@@ -70,6 +73,19 @@ def run(
     if done.size > limits.LARGE:
         _wait_for_room(name, done)
     return done.load()
+
+
+def bound_memory(process: int, most: int) -> None:
+    """Give a process that was just started, and what it starts, so much memory each; files that it maps do not count.
+
+    Where the system has no such limit (macOS), or forbids to set it, there is none.
+    """
+    import resource  # who starts no program needs none
+
+    prlimit = getattr(resource, "prlimit", None)
+    if prlimit is not None:
+        with suppress(OSError, ValueError):  # it has ended, or has a smaller limit of its own
+            prlimit(process, resource.RLIMIT_DATA, (most, most))
 
 
 class _Output:

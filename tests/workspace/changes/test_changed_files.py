@@ -97,9 +97,9 @@ def test_finding_one_changed_file_does_not_list_all(tmp_path: Path, monkeypatch:
     where = find_repository(str(repo))
     asked: list[tuple[str, ...]] = []
 
-    def note(root: str, *words: str) -> bytes:
+    def note(root: str, *words: str, largest: int) -> bytes:
         asked.append(words)
-        return run_git(root, *words)
+        return run_git(root, *words, largest=largest)
 
     monkeypatch.setattr(changed_files, "run_git", note)
     assert [one.file for one in find_changed(where, read_compared(where, ""), ["a.txt"])] == ["a.txt"]

@@ -189,11 +189,11 @@ def _list_changed_blobs(tree: SourceTree, commit: str) -> Iterator[tuple[str, st
     """Yields the tracked files that differ from a commit, with what they were there."""
     asked = ("diff", "--raw", "-z", "--no-abbrev", "--no-renames", commit, "--", ".")
     try:
-        rows = [row.decode("utf-8", "surrogateescape") for row in git_lines(tree.root, *asked, separator=b"\0")]
-    except GitFailed:  # nothing was committed yet
+        rows = (row.decode("utf-8", "surrogateescape") for row in git_lines(tree.root, *asked, separator=b"\0"))
+        for about, name in zip(rows, rows, strict=False):
+            yield name, about.split(" ")[2]
+    except GitFailed:  # nothing was committed yet, or more than git gets memory for
         return
-    for about, name in zip(rows[::2], rows[1::2], strict=False):
-        yield name, about.split(" ")[2]
 
 
 def _compare(tree: SourceTree, versions: FileVersions, files: Mapping[str, Content]) -> Iterator[tuple[str, _Change]]:

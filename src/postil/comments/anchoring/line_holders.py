@@ -9,13 +9,14 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from itertools import chain, islice
 
 from postil.comments.anchoring.equal_files import FilesBySize
 from postil.comments.git.objects import read_objects
 from postil.comments.source_tree import SourceTree, decode
 from postil.core import limits
 from postil.core.failure import Failure
-from postil.workspace.git import try_git
+from postil.workspace.git import list_rows, try_git
 from postil.workspace.paths import RelativePath
 
 SHORTEST_LINE = 8
@@ -153,8 +154,8 @@ def list_changed(tree: SourceTree, commit: str) -> list[str]:
     asked = ("ls-files", "-z") if commit == EVER else ("diff", *_NEW_OR_CHANGED, commit, "--", ".")
     changed = try_git(tree.root, *asked).out
     new = try_git(tree.root, "ls-files", "-z", "--others", "--exclude-standard").out
-    paths = [name.decode("utf-8", "surrogateescape") for name in (changed + new).split(b"\0") if name]
-    return [path for path in paths if not path.endswith(".comments")][:MOST_CHANGED]
+    paths = chain(list_rows(changed), list_rows(new))
+    return list(islice((path for path in paths if not path.endswith(".comments")), MOST_CHANGED))
 
 
 def telling_lines(text: str) -> frozenset[str]:

@@ -338,7 +338,8 @@ def find_commits(tree: SourceTree, blobs: dict[str, set[str]]) -> dict[str, str]
 def _list_last_changes(tree: SourceTree) -> Iterator[tuple[str, str, str, str]]:
     """Yields the last commits, newest first, with each file that they changed, its old and its new version.
 
-    Where a partial clone has left the folders of commits at its remote, these are the last that it knows.
+    Where a partial clone has left the folders of commits at its remote, these are the last that it knows; where a
+    commit changed more than git gets memory for, those after it.
     """
     commit = ""
     fields: list[str] = []
@@ -353,7 +354,7 @@ def _list_last_changes(tree: SourceTree) -> Iterator[tuple[str, str, str, str]]:
             elif fields:
                 yield commit, text, fields[2], fields[3]
     except GitFailed as fault:
-        if ELSEWHERE not in fault.said:
+        if ELSEWHERE not in fault.said and not fault.lacks_memory:
             raise
 
 

@@ -24,7 +24,7 @@ from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
 from postil.core import call, limits
 from postil.core.failure import NotFound
-from postil.workspace.git import read_blob, run_git, try_git
+from postil.workspace.git import list_rows, read_blob, run_git, try_git
 from postil.workspace.paths import RelativePath
 
 MOST_VERSIONS = 16 * limits.MIB
@@ -232,7 +232,7 @@ def read_at(tree: SourceTree, revision: str, path: str) -> bytes | None:
 def list_sidecars_at(root: str, revision: str) -> dict[str, str]:
     """Returns the sidecars that a revision holds, with their blob ids."""
     out = run_git(root, "ls-tree", "-r", "-z", "--full-tree", revision)
-    rows = (row.partition("\t") for row in out.decode("utf-8", "surrogateescape").split("\0"))
+    rows = (row.partition("\t") for row in list_rows(out))
     return {name: about.split(" ")[2] for about, _, name in rows if name.endswith(".comments")}
 
 

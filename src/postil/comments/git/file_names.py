@@ -7,13 +7,16 @@ with what it was.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from postil.workspace.failures import GitTimedOut, GitTooLarge
-from postil.workspace.git import try_git
+from postil.workspace.git import list_rows, try_git
 
 MOST_RENAMES = 200
 """A file that was renamed more often than that is not followed further."""
 MOST_COMMITS = 10_000
+MOST_STEPS = 100_000
+"""Files that came, went or were renamed in those commits."""
 MOST_PAIRS = 300
 """Of so many deleted and so many new files git compares each with each."""
 PATIENCE = 8.0
@@ -32,12 +35,14 @@ def _follow_back(root: str, commit: str) -> dict[str, str]:
     """Returns the same, followed through every commit since, and on to where the commit's own branch went."""
     now: dict[str, str] = {}
     """By their names then, what files are called now; nothing where they are gone, or were made since."""
-    for old, new in [*_list_renames(root, "HEAD"), *_list_steps(root, f"{commit}..HEAD")]:
+    for old, new in [*_list_renames(root, "HEAD"), *islice(_list_steps(root, f"{commit}..HEAD"), MOST_STEPS)]:
         there = now.get(new, new) if new else ""
         now[new or old] = ""
         if old:
             now[old] = there
-    aside = {old: new for old, new in reversed([*_list_steps(root, f"HEAD..{commit}")]) if old and new}
+    aside = {
+        old: new for old, new in reversed([*islice(_list_steps(root, f"HEAD..{commit}"), MOST_STEPS)]) if old and new
+    }
     found: dict[str, str] = {}
     for old, new in now.items():
         name = old
@@ -57,7 +62,7 @@ def _list_steps(root: str, commits: str) -> Iterator[tuple[str, str]]:
         done = try_git(root, "log", *shape, f"--max-count={MOST_COMMITS}", commits, "--", timeout=PATIENCE)
     except (GitTimedOut, GitTooLarge):
         return  # then the names are known that git finds in one step
-    fields = iter(done.out.decode("utf-8", "surrogateescape").split("\0") if done.status == 0 else ())
+    fields = list_rows(done.out if done.status == 0 else b"")
     for field in fields:
         kind = field.strip("\n")
         name = next(fields, "") if kind else ""
@@ -82,5 +87,5 @@ def find_new_name(root: str, path: str, commit: str) -> str:
 def _list_renames(root: str, *between: str) -> list[tuple[str, str]]:
     """Returns old and new names between two commits, or a commit and the working tree."""
     done = try_git(root, "diff", "--name-status", "-M", "-z", "--diff-filter=R", *between, "--")
-    fields = [field.decode("utf-8", "surrogateescape") for field in done.out.split(b"\0") if field]
-    return list(zip(fields[1::3], fields[2::3], strict=False)) if done.status == 0 else []
+    fields = list_rows(done.out if done.status == 0 else b"")
+    return [(old, new) for _, old, new in zip(fields, fields, fields, strict=False)]

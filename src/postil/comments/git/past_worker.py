@@ -64,7 +64,7 @@ def ask_past(tree: SourceTree, what: What, path: str, arguments: tuple[object, .
     """Returns what a worker found. Raises TakesTooLong."""
     try:
         with _ask(tree, what, path, arguments) as said:
-            return msgspec.msgpack.decode(said.read(), type=of)
+            return msgspec.msgpack.decode(said.read(limits.DOCUMENT), type=of)
     except msgspec.DecodeError:
         raise TakesTooLong(path) from None
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from postil.workspace.git import run_git, try_git
+from postil.workspace.git import list_rows, run_git, try_git
 from postil.workspace.repository import locate
 
 _EMPTY_TREE = (
@@ -48,8 +48,10 @@ def list_pasts(root: str, commit: str) -> list[CommittedTree]:
 
 def list_submodules(root: str, commit: str) -> Iterator[CommittedTree]:
     """Yields each submodule that is here at the commit that a commit names; without files if it was not there."""
-    then = dict(_parse_links(run_git(root, "ls-tree", "-r", "-z", "--full-tree", commit), at=2))
-    for folder in list_folders(root):
+    folders = dict.fromkeys(list_folders(root))
+    listed = run_git(root, "ls-tree", "-r", "-z", "--full-tree", commit)
+    then = {folder: old for folder, old in _parse_links(listed, at=2) if folder in folders}
+    for folder in folders:
         if not has_own_git(root, folder):
             continue
         inside = os.path.join(os.path.realpath(root), *folder.split("/"))
@@ -93,7 +95,7 @@ def _depth(each: CommittedTree) -> int:
 
 
 def _parse_links(listed: bytes, at: int) -> Iterator[tuple[str, str]]:
-    for row in listed.split(b"\0"):
-        head, _, path = row.partition(b"\t")
-        if head.startswith(b"160000 "):
-            yield path.decode("utf-8", "surrogateescape"), head.split()[at].decode()
+    for row in list_rows(listed):
+        head, _, path = row.partition("\t")
+        if head.startswith("160000 "):
+            yield path, head.split()[at]

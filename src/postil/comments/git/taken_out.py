@@ -21,7 +21,7 @@ from postil.comments.source_tree import SourceTree
 from postil.core.failure import Failure
 from postil.workspace.disk import read_regular
 from postil.workspace.failures import GitMissing, GitTimedOut
-from postil.workspace.git import TIMEOUT, ask_git, read_blob, run_git, try_git
+from postil.workspace.git import TIMEOUT, ask_git, list_rows, read_blob, run_git, try_git
 
 SUFFIX = ".comments"
 MOST_READ = 32 << 20
@@ -176,8 +176,7 @@ def find_deleted_here(tree: SourceTree, timeout: float = TIMEOUT) -> list[str]:
     if not tree.git or not _may_be_staged(tree, SUFFIX):
         return []
     out = run_git(tree.root, "ls-files", "--deleted", "-z", timeout=timeout)
-    names = out.decode("utf-8", "surrogateescape").split("\0")
-    paths = (name.removesuffix(SUFFIX) for name in dict.fromkeys(names) if name.endswith(SUFFIX))
+    paths = dict.fromkeys(name.removesuffix(SUFFIX) for name in list_rows(out) if name.endswith(SUFFIX))
     return [path for path in paths if tree.stat(path)]
 
 
@@ -218,9 +217,8 @@ def _list_states(home: Home, paths: Sequence[str], timeout: float) -> Iterator[t
     """Yields what git's index says of sidecars that it has: `S` is one that a sparse checkout leaves out."""
     names = (path + SUFFIX for path in paths)
     out = run_git(home.root, "ls-files", "-t", "-z", "--", *names, timeout=timeout)
-    for row in out.decode("utf-8", "surrogateescape").split("\0"):
-        if row:
-            yield row[0], row[2:]
+    for row in list_rows(out):
+        yield row[0], row[2:]
 
 
 def _list_committed(home: Home, paths: Sequence[str], timeout: float) -> list[str]:

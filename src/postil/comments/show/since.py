@@ -18,7 +18,7 @@ from postil.comments.sidecar.document import Sidecar
 from postil.comments.storage.store import SUFFIX, Store, is_sidecar, is_text
 from postil.core import call
 from postil.workspace.digest import blob_id
-from postil.workspace.git import run_git
+from postil.workspace.git import list_rows, run_git
 from postil.workspace.paths import RelativePath
 
 What: TypeAlias = Literal["said", "replied", "edited", "resolved", "reopened", "moved", "deleted"]
@@ -78,8 +78,7 @@ def _hold_present(store: Store, same: Collection[str], damaged: list[str]) -> He
 
 def _list_skipped(root: str) -> dict[str, str]:
     """Returns the comment files that a sparse checkout leaves out, with their blob ids in git's index."""
-    listed = run_git(root, "ls-files", "-s", "-t", "-z").decode("utf-8", "surrogateescape")
-    rows = (row.partition("\t") for row in listed.split("\0"))
+    rows = (row.partition("\t") for row in list_rows(run_git(root, "ls-files", "-s", "-t", "-z")))
     return {name: about.split(" ")[2] for about, _, name in rows if about.startswith("S ") and name.endswith(SUFFIX)}
 
 

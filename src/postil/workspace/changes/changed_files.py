@@ -23,6 +23,8 @@ OPTIONS = ("--no-color", "-M", "--abbrev=40", "--src-prefix=a/", "--dst-prefix=b
 MOST_UNTRACKED = 1_000
 """Files that git does not know yet whose lines are counted; further ones are only named."""
 LARGEST_COUNTED = 1024 * 1024
+LARGEST_LIST = 16 * 1024 * 1024
+"""Bytes in which git lists what changed: some 80,000 files."""
 
 
 class ChangedFile(Struct, frozen=True, omit_defaults=True):
@@ -69,7 +71,7 @@ def _list_among(
     if repository.bare and not compared.new:
         return []
     options = (*OPTIONS, "--raw", "--numstat", "-z", *compared.arguments)
-    found = parse_changed(run_git(repository.root, "diff", *options, "--", *names))
+    found = parse_changed(run_git(repository.root, "diff", *options, "--", *names, largest=LARGEST_LIST))
     if names_content and not compared.new and not compared.is_staged:
         found = [_name_content(repository, one) for one in found]
     if compared.has_untracked and (not names or len(names) != len(found)):
