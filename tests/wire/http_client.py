@@ -158,11 +158,12 @@ class Running:
         two_addresses: bool = False,
         log: AccessLog | None = None,
         trace: Any = None,
+        more: Sequence[tuple[str, object]] = (),
         **endpoint: Any,
     ) -> None:
         self._cors, self._two_addresses = Cors(cors_origins), two_addresses
         self.echo = Echo()
-        parts: list[tuple[str, object]] = [("echo", self.echo)]
+        parts: list[tuple[str, object]] = [("echo", self.echo), *more]
         self.registry = Registry.of([*parts, ("gitlab", gitlab)] if gitlab else parts, outputs=True)
         self.bugs: list[BaseException] = []
         hooks = Hooks(

@@ -24,6 +24,8 @@ META: dict[str, Any] = {
 class Frames:
     """What came back, decoded, in order: the outlet of every request."""
 
+    is_heard = True
+
     def __init__(self) -> None:
         self.all: list[Any] = []
         self.came = asyncio.Event()

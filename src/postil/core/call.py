@@ -124,6 +124,11 @@ class Call:
         """Say that the answer may lack something, because what it is read from is damaged: a shell ends with 7."""
         self.log("error", what)
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether anybody reads the answer just now: what waits hands nothing to a client that is away."""
+        return True
+
     def when_delivered(self, confirmed: Callable[[], None], lost: Callable[[], None]) -> None:
         """Hear whether the answer reached the client: exactly one of the two is called later, from any thread.
 

@@ -13,7 +13,7 @@ from postil.core import limits
 from postil.core.call import Caller
 from postil.surfaces.gateway.addresses import read_lists
 from postil.surfaces.gateway.visitor import Visitor
-from postil.surfaces.http import app
+from postil.surfaces.http import app, right
 from postil.surfaces.http.app import LARGEST_BODY, SMALL_BODY, has_body
 from postil.wire.transports.http import body as http_body
 from postil.wire.transports.http.asked import respond
@@ -173,7 +173,7 @@ def test_a_route_of_its_own_decides_itself_who_may_use_it() -> None:
 
 
 def test_what_is_open_ends_when_its_credential_is_revoked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "RECHECK", 0.05)
+    monkeypatch.setattr(right, "RECHECK", 0.05)
     way = Revocable()
     with running(gateway_of(ways=[way])) as server:
         client = Connection(server.port, timeout=60)

@@ -14,10 +14,11 @@ from postil.settings.model import WorkspaceSettings
 from postil.storage.failures import StateAway
 from postil.surfaces.gateway.refused import OutcomeUnknown, Refused, Unavailable
 from postil.surfaces.gateway.visitor import View, Visitor
+from postil.surfaces.http import right
 from postil.surfaces.http import workspaces as module
 from postil.surfaces.http.app import SMALL_BODY, HttpApp
 from postil.surfaces.http.forward import MOVED, PeerGone
-from postil.surfaces.http.seals import SEAL
+from postil.surfaces.http.seals import SEAL, Seals
 from postil.surfaces.http.serve import hosts_for
 from postil.surfaces.http.workspaces import Room, Workspaces
 from postil.wire.protocol import jsonrpc
@@ -258,3 +259,47 @@ async def test_who_only_claims_that_a_replica_let_it_in_uses_up_nobodys_share(mo
     await app({**scope, "headers": [*headers.items()]}, receive, send)
     assert answered[0]["status"] == 401
     assert {*taken, *held} == {"address:192.0.2.7"}
+
+
+class Member:
+    """A caller who may lose what a workspace's list calls it by."""
+
+    def __init__(self) -> None:
+        self.now = visitor("alice")
+
+    async def identify(self, bearer: str, headers: Any, attempt: Any) -> Visitor:
+        return self.now
+
+
+@pytest.mark.parametrize("handed_on", [False, True])
+async def test_a_wait_in_a_workspace_ends_with_the_membership(monkeypatch: pytest.MonkeyPatch, handed_on: bool) -> None:
+    monkeypatch.setattr(right, "RECHECK", 0.01)
+    member, waits, here = Member(), asyncio.Event(), server()
+    room, all_of_them = rooms(here, members=("alice",))
+    gateway, hosts = gateway_of(ways=[member]), hosts_for("127.0.0.1", (), ())
+    app = HttpApp(server(), gateway=gateway, hosts=hosts, workspaces=all_of_them)
+    body = jsonrpc.encode({"jsonrpc": "2.0", "id": 7, "method": "sleep", "params": {}})
+    headers = {b"host": b"127.0.0.1", b"content-type": b"application/json", b"authorization": b"Bearer x"}
+    headers[b"content-length"] = b"%d" % len(body)
+    if handed_on:
+        headers[SEAL] = Seals(b"k" * 32).make(3, "POST", "/w/web/mcp", headers, body)
+    scope = {"method": "POST", "path": "/w/web/mcp", "scheme": "http", "query_string": b"", "client": ("192.0.2.7", 1)}
+    answered: list[Any] = []
+
+    async def receive() -> Any:
+        if waits.is_set():
+            await asyncio.Event().wait()
+        waits.set()
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Any) -> None:
+        answered.append(message)
+
+    asking = asyncio.ensure_future(app({**scope, "headers": [*headers.items()]}, receive, send))
+    async with asyncio.timeout(30):
+        while not any(endpoint.calls for endpoint in room.endpoints()):  # noqa: ASYNC110 - nobody says so
+            await asyncio.sleep(0)
+        member.now = visitor("bob")
+        await asking
+    assert (answered[0]["status"], jsonrpc.find_id(answered[1]["body"])) == (401, 7)
+    await room.close(0)

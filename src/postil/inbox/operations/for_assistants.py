@@ -103,6 +103,9 @@ class AssistantTools:
 
     def _deliver_after(self, after: int) -> list[tuple[Shown, int]]:
         self._inbox.take_legacy()
+        call.current().check()
+        if not call.current().is_heard:
+            return []  # its client may come back; meanwhile the message is for the others
         return self._inbox.deliver(after)
 
 

@@ -96,6 +96,7 @@ class RequestTools:
                         await news.wait()
         finally:
             await asyncio.to_thread(stop)
+        call.current().check()
         return await asyncio.to_thread(self._hand_over, request)
 
     def _ask(self, summary: str, scope: str, notes: tuple[str, ...]) -> ReviewRequest:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from postil.core.call import LOCAL
@@ -60,15 +60,16 @@ class Gateway:
 
         return await self.bearers.identify(headers, attempt)
 
-    async def is_still_known(self, headers: Mapping[bytes, bytes]) -> bool:
-        """Returns whether the credential of a request that is still being served would be let in now."""
+    async def is_still_known(
+        self, headers: Mapping[bytes, bytes], allows: Callable[[Visitor], bool] = lambda _: True
+    ) -> bool:
+        """Returns whether the credential of a request that is still being served would be let in now, and allows it."""
         try:
-            await self.identify(headers)
+            return allows(await self.identify(headers))
         except Unavailable:
             return True  # nobody can tell just now: the credential was good when it came
         except Refused:
             return False
-        return True
 
     def counts(self) -> dict[str, float]:
         """For the metrics."""

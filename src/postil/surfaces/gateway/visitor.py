@@ -29,6 +29,10 @@ class View(Struct, frozen=True):
             return False
         return self.writes or not isinstance(entry, OperationEntry) or entry.effect == "reads"
 
+    def covers(self, other: View) -> bool:
+        """Returns whether who sees this much may go on with what the other view allowed."""
+        return (self.workspace or not other.workspace) and (self.writes or not other.writes)
+
     def lists(self, entry: OperationEntry | ResourceEntry | PromptEntry, parts: Collection[str]) -> bool:
         """Returns whether an assistant that wants these toolsets is told of it; `parts` are those that have them.
 

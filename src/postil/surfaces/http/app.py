@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,13 @@ from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.gateway.quotas import Incoming
 from postil.surfaces.gateway.refused import NeedsCredential, Refused, Unavailable
 from postil.surfaces.gateway.signatures import Bodiless
-from postil.surfaces.gateway.visitor import Visitor, tighten
+from postil.surfaces.gateway.visitor import View, Visitor, tighten
 from postil.surfaces.http.cors import Cors, is_preflight
 from postil.surfaces.http.endpoints import Endpoints
 from postil.surfaces.http.hosts import Hosts, is_by_address
 from postil.surfaces.http.metrics import Metrics
 from postil.surfaces.http.readiness import Readiness
+from postil.surfaces.http.right import CheckedRight
 from postil.surfaces.http.seals import SEAL
 from postil.surfaces.http.workspaces import Room, Workspaces
 from postil.wire.protocol import jsonrpc
@@ -43,8 +44,6 @@ SPEAKING = frozenset({"/mcp", "/mcp/"})
 OLD = frozenset({STREAM, MESSAGES})
 LARGEST_BODY = jsonrpc.LARGEST_FRAME
 SMALL_BODY = 64 * 1024
-RECHECK = 2.0
-"""Seconds after which the credential of what is still open is looked at again."""
 DISCOVERY = ("/.well-known/", "/register", "/authorize", "/token")
 """Where clients look for an authorization server: where there is none, a plain 404 ends the search, a 401 does not."""
 BODILESS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -193,6 +192,7 @@ class HttpApp:
             scope[LOGGED].principal = visitor.caller.principal
         asked = _ask(scope, headers, visitor.caller, receive, send)
         view = tighten(visitor.view, headers)
+        self._watch_right(gateway, asked, visitor.view, lambda now: now.view)
 
         async def find(incoming: Incoming | None) -> Endpoint:  # once the call is counted: a new view costs some time
             return self._endpoints.find(view, visitor.caller.principal)
@@ -216,6 +216,7 @@ class HttpApp:
             await self._other(path, headers, scope, send)
             return
         asked = _ask(scope, headers, visitor.caller, receive, send)
+        self._watch_right(gateway, asked, view, room.view_for)
 
         async def find(incoming: Incoming | None) -> Endpoint | None:
             asked.key = http_headers.get_text(headers, b"idempotency-key") or ""
@@ -246,10 +247,12 @@ class HttpApp:
             refused.is_read, refused.request_id = bool(asked.body), jsonrpc.find_id(asked.body)
             raise
         asked.send = self._unread.wrap(send, visitor.caller.principal)
+        self._watch_right(gateway, asked, view, room.view_for)
         if method == "POST":
-            await self._post(asked, jsonrpc.parse(asked.body), endpoint)
+            incoming = jsonrpc.parse(asked.body)
+            await self._while_right(scope, asked, incoming, self._post(asked, incoming, endpoint))
         else:
-            await self._speak(method, asked, endpoint)
+            await self._while_right(scope, asked, None, self._speak(method, asked, endpoint))
 
     async def _enter(
         self,
@@ -276,30 +279,54 @@ class HttpApp:
         except Refused as refused:
             refused.is_read, refused.request_id = True, find_id(incoming)
             raise
-        guard = _Recheck(gateway, asked.headers)
         asked.send = self._unread.wrap(asked.send, visitor.caller.principal)
-        try:
+
+        async def serve() -> None:
             try:
                 endpoint = await find(incoming)
             except Refused as refused:
                 refused.is_read, refused.request_id = True, find_id(incoming)
                 raise
-            if endpoint is None:
-                return
-            if incoming is not None:
+            if endpoint is not None and incoming is not None:
                 await self._post(asked, incoming, endpoint)
-            else:
+            elif endpoint is not None:
                 await self._speak(scope["method"], asked, endpoint)
+
+        try:
+            await self._while_right(scope, asked, incoming, serve())
+        finally:
+            gateway.release(visitor, ticket)
+
+    @staticmethod
+    def _watch_right(gateway: Gateway, asked: Asked, view: View, find_view: Callable[[Visitor], View | None]) -> None:
+        """Let what this request begins be ended when its credential is gone, or allows less."""
+        principal = asked.caller.principal
+
+        def allows(now: Visitor) -> bool:
+            seen = find_view(now)
+            return now.caller.principal == principal and seen is not None and seen.covers(view)
+
+        asked.right = CheckedRight(lambda: gateway.is_still_known(asked.headers, allows))
+
+    async def _while_right(
+        self, scope: Scope, asked: Asked, incoming: Incoming | None, serving: Coroutine[Any, Any, None]
+    ) -> None:
+        """Serve a request while its caller may be served; then refuse it."""
+        task, right = asyncio.current_task(), asked.right
+        assert task is not None
+        assert isinstance(right, CheckedRight)
+        let_go = right.hold(task.cancel)
+        try:
+            await serving
         except asyncio.CancelledError:
-            if not guard.revoked:
+            if not right.lost:
                 raise
-            gone = NeedsCredential("the credential was revoked or has expired while its call was served")
-            gone.is_read = True
+            gone = NeedsCredential("the credential was revoked, has expired or allows less while its call was served")
+            gone.is_read, gone.request_id = True, find_id(incoming)
             with suppress(RuntimeError):  # a stream that has begun just ends
                 await self._refuse(gone, scope, asked.headers, asked.receive, asked.send)
         finally:
-            guard.stop()
-            gateway.release(visitor, ticket)
+            let_go()
 
     async def _checked(self, gateway: Gateway, visitor: Visitor, scope: Scope, asked: Asked) -> Incoming | None:
         """Returns what was posted, if it may be; None where there is no body."""
@@ -439,34 +466,6 @@ class HttpApp:
         await self._endpoints.close(patience)
         if self._workspaces is not None:
             await self._workspaces.close(patience)
-
-
-class _Recheck:
-    """Looks again at the credential of a request that is served for long: a stream, a wait. Ends it when it is gone."""
-
-    def __init__(self, gateway: Gateway, headers: Headers) -> None:
-        self._gateway, self._headers = gateway, headers
-        self._served = asyncio.current_task()
-        self._asking: asyncio.Task[None] | None = None
-        self._loop = asyncio.get_running_loop()
-        self._timer = self._loop.call_later(RECHECK, self._begin)
-        self.revoked = False
-
-    def _begin(self) -> None:
-        self._asking = self._loop.create_task(self._look())
-
-    async def _look(self) -> None:
-        if await self._gateway.is_still_known(self._headers):
-            self._timer = self._loop.call_later(RECHECK, self._begin)
-        elif self._served is not None:
-            self.revoked = True
-            self._served.cancel()
-
-    def stop(self) -> None:
-        """The request has ended."""
-        self._timer.cancel()
-        if self._asking is not None:
-            self._asking.cancel()
 
 
 def _too_large(fault: http_body.TooLarge) -> Refused:

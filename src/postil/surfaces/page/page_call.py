@@ -32,6 +32,8 @@ class PageCall(WireCall):
 class Nowhere:
     """Takes what a call would tell its client beside the answer: a page shows none of it."""
 
+    is_heard = True
+
     def send(self, frame: bytes) -> None:
         """Take a message."""
 

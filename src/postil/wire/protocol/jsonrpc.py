@@ -152,6 +152,12 @@ def _response(envelope: _Envelope, known: Id | None) -> Incoming:
     return Response(known, envelope.result, envelope.error)
 
 
+def ids_of(incoming: Incoming | list[Incoming]) -> list[Id]:
+    """Returns the ids of the requests of a frame."""
+    items = incoming if isinstance(incoming, list) else [incoming]
+    return [item.id for item in items if isinstance(item, Request)]
+
+
 def is_id(value: object) -> bool:
     """Whether this may be the id of a request: a short string or a 64-bit integer, and no boolean."""
     if type(value) is int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Container, Mapping
-from functools import cache
+from collections.abc import Callable, Container, Iterable, Mapping
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from msgspec import Struct
 from postil.core import call as core_call
 from postil.core import codes
 from postil.core.call import Caller, Question
-from postil.core.failure import Failure
+from postil.core.failure import Cancelled, Failure
 from postil.wire.protocol import events, jsonrpc
 from postil.wire.protocol.eras.era import FIRST, Era
 from postil.wire.protocol.events import Kind, News, Reply, Work
@@ -77,6 +77,8 @@ class Runner:
         self.running: dict[jsonrpc.Id, tuple[WireCall, asyncio.Task[None]]] = {}
         """The calls in flight. A call does not know its task: they would keep each other alive."""
         self.unconfirmed: list[tuple[WireCall, Callable[[], None], Callable[[], None]]] = []
+        self._left: set[WireCall] = set()
+        """Calls in flight whose client has gone for good."""
         self._telling: set[Future[Any]] = set()
         """What is being told of deliveries: the end waits for it, or what was confirmed would be forgotten."""
         self._questions: dict[jsonrpc.Id, asyncio.Future[Any]] = {}
@@ -182,6 +184,9 @@ class Runner:
 
     def _end(self, call: WireCall, reply: Reply | None) -> None:
         del self.running[call.work.request.id]
+        if call in self._left:
+            self._left.discard(call)
+            self._lose(call)
         if len(self.running) == IN_FLIGHT - 1 and self.connection.on_room is not None:
             self.connection.on_room()
         if reply is not None:
@@ -189,19 +194,50 @@ class Runner:
         elif call.work.is_over:
             call.out.end()
 
-    def cancel(self, request_id: jsonrpc.Id) -> None:
-        """Give up a request: nothing more is sent for it."""
-        if request_id in self.running:
-            call, task = self.running[request_id]
-            call.cancelled = call.work.cancelled = True
-            task.cancel()
-            # A task cancelled before its first step never runs its own clean-up.
-            task.add_done_callback(lambda _: self._drop(call))
+    def on_loop(self, act: Callable[[], None]) -> None:
+        """Do something on the loop, from any thread."""
+        if threading.get_ident() == self.thread:
+            act()
+        else:
+            self.loop.call_soon_threadsafe(act)
 
-    def _drop(self, call: WireCall) -> None:
+    def cancel(self, request_id: jsonrpc.Id) -> None:
+        """Give up a request: nothing more is sent for it, and what it was about to hand over is lost at once."""
+        for call in self.find_calls((request_id,)):
+            self._lose(call)
+            # Only once: a second time would break off what it does to end.
+            if request_id in self.running and not call.cancelled:
+                call.cancelled, call.work.cancelled = True, call not in self._left
+                task = self.running[request_id][1]
+                task.cancel()
+                # A task cancelled before its first step never runs its own clean-up.
+                task.add_done_callback(partial(self._drop, call))
+
+    def _drop(self, call: WireCall, _: object = None) -> None:
         if self.session.in_flight.get(call.work.request.id) is call.work:
             call.cancelled = True
-            self._end(call, self.session.give_up(call.work))
+            self._lose(call)
+            is_told = call in self._left and not call.work.cancelled
+            self._end(call, self.session.fail(call.work, _lost()) if is_told else self.session.give_up(call.work))
+
+    def find_calls(self, request_ids: Container[jsonrpc.Id]) -> list[WireCall]:
+        """Returns the calls of these requests that are in flight, or whose answers are not known to have arrived."""
+        known = [*(call for call, _ in self.running.values()), *(call for call, _, _ in self.unconfirmed)]
+        return [call for call in dict.fromkeys(known) if call.work.request.id in request_ids]
+
+    def leave(self, calls: Iterable[WireCall]) -> None:
+        """Hear that the client of these calls has gone for good: what only waits ends, what works is finished.
+
+        Whoever still comes back is told that a wait has ended. What their answers hand over is lost.
+        """
+        for call in calls:
+            request_id = call.work.request.id
+            if self.running.get(request_id, (None,))[0] is not call:
+                self._lose(call)
+                continue
+            self._left.add(call)
+            if call.work.entry is not None and call.work.entry.waits:
+                self.cancel(request_id)
 
     # -- questions to the client --------------------------------------------------------------------------------------
 
@@ -242,25 +278,39 @@ class Runner:
             self.updates.hear_announcements()
         await self.updates.change_to(agreed.subscribed)
 
-    # -- the end ------------------------------------------------------------------------------------------------------
+    # -- what answers hand over ---------------------------------------------------------------------------------------
+
+    def note_delivery(self, call: WireCall, confirmed: Callable[[], None], lost: Callable[[], None]) -> None:
+        """Keep what to do when the answer is known to have arrived, or not to."""
+        if call.cancelled:  # it was in a thread when it was given up
+            self._tell(lost)
+        else:
+            self.unconfirmed.append((call, confirmed, lost))
+
+    def _lose(self, call: WireCall) -> None:
+        """Give back what a call was about to hand over."""
+        for entry in [each for each in self.unconfirmed if each[0] is call]:
+            self.unconfirmed.remove(entry)
+            self._tell(entry[2])
+
+    def _tell(self, what: Callable[[], None]) -> None:
+        telling = self.server.pool.submit(what)
+        self._telling.add(telling)
+        telling.add_done_callback(self._telling.discard)
 
     def _confirm_delivered(self) -> None:
         """Confirm what was answered before a frame that has arrived: the client has read it."""
         answered = [entry for entry in self.unconfirmed if entry[0].work.request.id not in self.running]
         for entry in answered:
             self.unconfirmed.remove(entry)
-            call, confirmed, lost = entry
-            telling = self.server.pool.submit(lost if call.cancelled else confirmed)
-            self._telling.add(telling)
-            telling.add_done_callback(self._telling.discard)
+            self._tell(entry[1])
 
     async def report_delivery(self, *, reached: bool, only: Container[jsonrpc.Id] | None = None) -> None:
         """Tell of every unconfirmed answer, or of those to these requests, whether it reached the client."""
         due = [entry for entry in self.unconfirmed if only is None or entry[0].work.request.id in only]
         self.unconfirmed = [entry for entry in self.unconfirmed if entry not in due]
-        for call, confirmed, lost in due:
-            has_it = reached and not call.cancelled  # a call that was given up is never answered
-            await asyncio.wrap_future(self.server.pool.submit(confirmed if has_it else lost))
+        for _, confirmed, lost in due:
+            await asyncio.wrap_future(self.server.pool.submit(confirmed if reached else lost))
 
     async def finish(self, grace: float, longest: float, stop: asyncio.Future[int]) -> None:
         """Let the calls in flight end after the client's last word, unless `stop` comes before.
@@ -299,6 +349,10 @@ class Runner:
             await asyncio.wait([asyncio.wrap_future(each) for each in tuple(self._telling)], timeout=TELLING)
         if self._updates is not None:
             self._updates.close()
+
+
+def _lost() -> Failure:
+    return Cancelled("The connection was lost while this call waited", advice="Nothing was taken: call it again")
 
 
 def _gone() -> Failure:

@@ -24,7 +24,7 @@ from postil.wire.protocol.events import NOTHING
 from postil.wire.protocol.failures import ProtocolFailure, is_temporary
 from postil.wire.protocol.jsonrpc import Request, encode
 from postil.wire.protocol.task_methods import LIFETIME, Task
-from postil.wire.runtime.wire_call import WireCall
+from postil.wire.runtime.wire_call import Right, WireCall
 
 if TYPE_CHECKING:
     from postil.core.ports import EphemeralStore
@@ -72,7 +72,7 @@ class TaskCall(WireCall):
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         far = f"{done:g} of {total:g}" if total is not None else f"{done:g}"
         said = f"{far}: {message}" if message else far
-        self._on_loop(lambda: self._tasks.change(self, message=said[:LONGEST_MESSAGE]))
+        self.runner.on_loop(lambda: self._tasks.change(self, message=said[:LONGEST_MESSAGE]))
 
     def log(self, level: Level, data: object, logger: str = "") -> None:
         """Say nothing: the request that began it is answered."""
@@ -84,7 +84,7 @@ class TaskCall(WireCall):
         """Send nothing: the request that began it is answered."""
 
     def when_delivered(self, confirmed: Callable[[], None], lost: Callable[[], None]) -> None:
-        self._on_loop(lambda: self.delivery.append((confirmed, lost)))
+        self.runner.on_loop(lambda: self._tasks.note_delivery(self, confirmed, lost))
 
     async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, object]:
         if not self.is_task.is_set():  # first the questions of the call itself; with their answers it becomes a task
@@ -129,8 +129,12 @@ class Tasks:
         if begun.work.entry.task != "after_questions":
             call.is_task.set()
         self._calls[task.id] = call
+        right: Right | None = getattr(begun.out, "right", None)
+        let_go = right.hold(lambda: self._give_up(call)) if right is not None else None
         running = self._running[task.id] = asyncio.get_running_loop().create_task(self._do(call, run))
         running.add_done_callback(lambda _: self._running.pop(task.id, None))
+        if let_go is not None:
+            running.add_done_callback(lambda _: let_go())
         told = asyncio.ensure_future(call.is_task.wait())
         try:
             await asyncio.wait((running, told), return_when=asyncio.FIRST_COMPLETED)
@@ -252,6 +256,12 @@ class Tasks:
             self._running[call.task.id].cancel()
         self._report_delivery(call, reached=False)
 
+    def note_delivery(self, call: TaskCall, confirmed: Callable[[], None], lost: Callable[[], None]) -> None:
+        """Keep what to do when the result is known to have been asked for, or not to."""
+        call.delivery.append((confirmed, lost))
+        if call.cancelled:  # it was in a thread when it was given up
+            self._report_delivery(call, reached=False)
+
     def _report_delivery(self, call: TaskCall, *, reached: bool) -> None:
         for confirmed, lost in call.delivery:
             self._server.pool.submit(confirmed if reached else lost)
@@ -277,6 +287,7 @@ class Tasks:
             await asyncio.wait(list(self._running.values()), timeout=grace)
         ended = ProtocolFailure(codes.SERVER_ERROR, "The server ended before the task did")
         for call in list(self._calls.values()):
+            call.cancelled = True
             self.change(call, status="failed", error=Raw(encode(shapes.make_error(ended))))
             self._report_delivery(call, reached=False)
         for running in list(self._running.values()):

@@ -43,6 +43,19 @@ class Outlet(Protocol):
         """Take what a call says beside its answer."""
         ...
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether anybody reads what is sent."""
+        ...
+
+
+class Right(Protocol):
+    """What lets a caller in. It is looked at again while anything is open that it allowed."""
+
+    def hold(self, end: Callable[[], object]) -> Callable[[], None]:
+        """Call `end` when the right is lost. Returns what says that it need not be."""
+        ...
+
 
 class WireCall(Call):
     """One request at work."""
@@ -85,10 +98,14 @@ class WireCall(Call):
         self.send(notifications.log(wanted, level, {"data": data, "logger": logger} if logger else {"data": data}))
 
     def tell(self, name: str, value: str) -> None:
-        self._on_loop(lambda: self.out.tell(name, value))
+        self.runner.on_loop(lambda: self.out.tell(name, value))
+
+    @property
+    def is_heard(self) -> bool:
+        return self.out.is_heard
 
     def when_delivered(self, confirmed: Callable[[], None], lost: Callable[[], None]) -> None:
-        self._on_loop(lambda: self.runner.unconfirmed.append((self, confirmed, lost)))
+        self.runner.on_loop(lambda: self.runner.note_delivery(self, confirmed, lost))
 
     async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, object]:
         if self.work.era.stateless:
@@ -98,13 +115,7 @@ class WireCall(Call):
     def send(self, frame: bytes) -> None:
         """Send a frame that belongs to this request, from any thread; an empty one is none."""
         if frame and not self.cancelled:
-            self._on_loop(lambda: None if self.cancelled else self.out.send(frame))
-
-    def _on_loop(self, act: Callable[[], None]) -> None:
-        if threading.get_ident() == self.runner.thread:
-            act()
-        else:
-            self.runner.loop.call_soon_threadsafe(act)
+            self.runner.on_loop(lambda: None if self.cancelled else self.out.send(frame))
 
     async def in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run something that blocks in the bounded pool, with this call as the call in progress."""

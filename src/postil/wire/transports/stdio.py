@@ -172,6 +172,11 @@ class StdioConnection:
         if not self._over.done():
             self.loop.call_soon(self._pump)
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether its output is still read."""
+        return not self.output.is_broken
+
     # -- what it is sent ----------------------------------------------------------------------------------------------
 
     def send(self, frame: bytes) -> None:

@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -82,17 +83,19 @@ def test_closing_the_request_cancels_the_call(server: Running) -> None:
     until(lambda: server.endpoint.calls == 0)
 
 
-def test_a_session_lives_on_when_the_request_is_closed(server: Running) -> None:
-    session = server.initialize()
-    connection = server.connect()
-    body = json.dumps(request("tools/call", {"name": "sleep"}, 3)).encode()
+def test_work_of_a_session_goes_on_when_its_request_is_closed(server: Running, tmp_path: Path) -> None:
+    pipe, session, connection = tmp_path / "pipe", server.initialize(), server.connect()
+    os.mkfifo(pipe)
+    work = request("tools/call", {"name": "hold", "arguments": {"path": str(pipe)}}, 3)
+    body = json.dumps(work).encode()
     headers = {"Mcp-Session-Id": session, "Accept": BOTH, "Content-Type": "application/json"}
     connection.ask("POST", "/mcp", body, headers)
     until(lambda: server.endpoint.calls == 1)
     connection.close()
     until(lambda: server.endpoint.calls == 0)
-    again = server.in_session(session, request("tools/call", {"name": "sleep"}, 3))
+    again = server.in_session(session, work)
     assert again.json()["error"]["message"].endswith("still in use")  # the first call goes on
+    pipe.write_text("the end")
     assert server.ask("DELETE", "/mcp", Mcp_Session_Id=session).status == 204
 
 

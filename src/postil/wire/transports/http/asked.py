@@ -10,6 +10,7 @@ from msgspec import Struct
 from postil.core.call import Caller
 from postil.wire.protocol import jsonrpc
 from postil.wire.protocol.failures import ProtocolFailure
+from postil.wire.runtime.wire_call import Right
 from postil.wire.transports.http import headers as http_headers
 from postil.wire.transports.http.headers import Headers
 
@@ -38,6 +39,8 @@ class Asked(Struct):
     path: str = ""
     """Its address, where that is one of the first version's two."""
     query: str = ""
+    right: Right | None = None
+    """What lets the caller in, looked at again while anything is open that this request began."""
 
     @property
     def session_id(self) -> str | None:

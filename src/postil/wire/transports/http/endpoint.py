@@ -7,7 +7,7 @@ may call, from where and how often is decided before, by the surface.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, TypeAlias
 
@@ -189,6 +189,8 @@ class Endpoint:
         try:
             await self._stream(asked, reader, at_once=True)
         finally:
+            if log.writer is not None and not log.writer.is_heard:
+                session.leave(log.writer, log.request_ids)
             if following is not None:
                 following.cancel()
 
@@ -257,9 +259,10 @@ class Endpoint:
         *,
         session: HttpSession | None = None,
     ) -> None:
-        """Hand a message to the runner, send what comes back. In a session a call goes on when its client leaves."""
+        """Hand a message to the runner, send what comes back. In a session work goes on when its client leaves."""
         if b"traceparent" in asked.headers:
             reply.trace = http_headers.get_trace(asked.headers)
+        reply.right = asked.right
         if not runner.take(incoming, reply, asked.caller, asked.key):
             await respond(asked.send, 202, b"", asked.carried)
             return
@@ -273,7 +276,7 @@ class Endpoint:
             await runner.report_delivery(reached=not reply.gone)
         elif runner.unconfirmed and self.sessions.are_shared:
             # The client's next request may be another replica's: it would never confirm this one.
-            await runner.report_delivery(reached=not reply.gone, only=_ids_of(incoming))
+            await runner.report_delivery(reached=not reply.gone, only=jsonrpc.ids_of(incoming))
 
     async def _follow(
         self,
@@ -286,13 +289,18 @@ class Endpoint:
     ) -> None:
         """Wait for a call that takes its time; upgrade to a stream as soon as there is something to say before it."""
         listens = isinstance(incoming, jsonrpc.Request) and incoming.method == "subscriptions/listen"
+        ids = jsonrpc.ids_of(incoming)
         self.calls += not listens
         self.opened.calls += not listens
         if session is None:
             self._live.add(runner)
         try:
             with self._counted(asked) if listens else nullcontext():
-                await self._stream(asked, reply, statuses=statuses, session=session)
+                await self._stream(asked, reply, statuses=statuses, session=session, request_ids=ids)
+        except asyncio.CancelledError:  # the caller's right is lost
+            for request_id in ids:
+                runner.cancel(request_id)
+            raise
         finally:
             self.calls -= not listens
             self.opened.calls -= not listens
@@ -300,6 +308,8 @@ class Endpoint:
                 self._live.discard(runner)
                 for request_id in list(runner.running):
                     runner.cancel(request_id)
+            elif not reply.is_heard:
+                session.leave(reply, ids)
 
     async def _stream(
         self,
@@ -309,6 +319,7 @@ class Endpoint:
         at_once: bool = False,
         statuses: dict[int, int] | None = None,
         session: HttpSession | None = None,
+        request_ids: Sequence[jsonrpc.Id] = (),
         again: bytes = b"",
     ) -> None:
         """Send what the reply gets until its answer, its end, or its client leaves."""
@@ -320,7 +331,7 @@ class Endpoint:
                 if not started and (at_once or reply.messages or signs.due):
                     started = True
                     headers = [*sse.HEADERS, *asked.carried]
-                    first = await _begin(reply, session) + again
+                    first = await _begin(reply, session, request_ids) + again
                     await send({"type": "http.response.start", "status": 200, "headers": headers})
                     await send({"type": "http.response.body", "body": first, "more_body": True})
                 if reply.messages or (signs.due and started):
@@ -389,20 +400,15 @@ class _SignsOfLife:
         self._timer.cancel()
 
 
-async def _begin(reply: ReplyStream, session: HttpSession | None) -> bytes:
+async def _begin(reply: ReplyStream, session: HttpSession | None, request_ids: Sequence[jsonrpc.Id]) -> bytes:
     """Let what is sent on a session's stream be kept. Returns what the stream begins with."""
     if session is None:
         return b""
     if reply.log is None:
         reply.log = session.logs.open(is_call=True)
-    reply.log.writer = reply
+    reply.log.writer, reply.log.request_ids = reply, request_ids
     await session.logs.publish(reply.log)
     return reply.log.prime() if session.primes else b""
-
-
-def _ids_of(incoming: Incoming) -> list[jsonrpc.Id]:
-    items = incoming if isinstance(incoming, list) else [incoming]
-    return [item.id for item in items if isinstance(item, jsonrpc.Request)]
 
 
 def find_id(incoming: Incoming | None) -> jsonrpc.Id | None:

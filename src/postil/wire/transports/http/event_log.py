@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,6 +18,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from postil.core.ports import EphemeralStore
+    from postil.wire.protocol.jsonrpc import Id
     from postil.wire.transports.http.sse import ReplyStream
 
 MOST_EVENTS = 256
@@ -56,11 +57,18 @@ class StreamLog:
         self._keeps = True
         self.writer: ReplyStream | None = None
         """What still writes into it."""
+        self.request_ids: Sequence[Id] = ()
+        """What it answers."""
         self._reader: ReplyStream | None = None
         """A client that came back and reads it."""
         self._place = 0
         """The last event that this client saw before."""
         self._changed = changed
+
+    @property
+    def is_read(self) -> bool:
+        """Whether a client that came back reads it."""
+        return self._reader is not None and not self._reader.gone
 
     def add(self, frame: bytes) -> bytes:
         """Keep a frame. Returns it as an event with its id."""

@@ -19,6 +19,7 @@ from msgspec import Struct
 from postil.core.call import Caller
 from postil.core.ports import EphemeralStore
 from postil.wire.protocol.eras.era import NEWEST
+from postil.wire.protocol.jsonrpc import Id
 from postil.wire.protocol.session import Agreed
 from postil.wire.runtime.runner import Connection, Runner
 from postil.wire.runtime.watches import Watches
@@ -36,6 +37,8 @@ LOOK_EVERY = 0.5
 """Seconds between looks at what became of a session on other replicas."""
 LARGEST_SHARED = 256 * 1024
 LONGEST_ID = 128
+AWAY = 5.0
+"""Seconds for which a call that only waits goes on without its client, who is told to come back after one."""
 MOST_PUSHED = 256
 """Messages kept for a client that has no stream open."""
 
@@ -108,6 +111,19 @@ class HttpSession:
             self.stream.send(frame)
         self._missed.clear()
         return self.stream
+
+    def leave(self, reply: ReplyStream, request_ids: Sequence[Id]) -> None:
+        """Hear that a client has left before its answer. Who knows where the stream was may come back for it."""
+        calls = self.runner.find_calls(request_ids)
+        if reply.log is None:
+            self.runner.leave(calls)
+        elif calls:
+
+            def give_up() -> None:
+                if not reply.is_heard:
+                    self.runner.leave(calls)
+
+            self.runner.loop.call_later(AWAY, give_up)
 
     @property
     def is_idle(self) -> bool:
@@ -187,6 +203,10 @@ class Sessions:
         self._by_id[session_id] = session
         session.last_used = self._now()
         return session
+
+    def by_id(self, session_id: str) -> HttpSession | None:
+        """Returns a session that lives here, whosever it is."""
+        return self._by_id.get(session_id)
 
     def end(self, session: HttpSession, grace: float = 0.0) -> None:
         """Forget a session: its id is unknown from now on, what it does is given up."""

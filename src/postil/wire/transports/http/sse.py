@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from postil.wire.runtime.wire_call import Right
     from postil.wire.transports.http.event_log import StreamLog
 
 _NONE: Mapping[str, str] = {}
@@ -41,6 +42,7 @@ class ReplyStream:
         "messages",
         "over",
         "relays",
+        "right",
         "streams",
         "told",
         "trace",
@@ -61,11 +63,18 @@ class ReplyStream:
         self.told: dict[str, str] = {}
         self.trace: Mapping[str, str] = _NONE
         """The trace that the request's headers name."""
+        self.right: Right | None = None
+        """What lets its caller in."""
         self.over = False
         """No answer will come: the call was given up, or the stream ended."""
         self.gone = False
         """The client left."""
         self._wake: asyncio.Future[None] | None = None
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether its client is there: who lost a stream may have come back for the rest of it."""
+        return not self.gone or (self.log is not None and self.log.is_read)
 
     def answer(self, frame: bytes, code: int) -> None:
         """Take the answer from the runner."""

@@ -6,6 +6,7 @@ A session is its stream: it lives in this process, and ends with it.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
@@ -16,6 +17,10 @@ from postil.wire.transports.http.asked import Refusal, refuse, respond
 from postil.wire.transports.http.sse import ReplyStream
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from postil.wire.runtime.runner import Runner
+    from postil.wire.runtime.wire_call import Right
     from postil.wire.transports.http.asked import Asked
     from postil.wire.transports.http.endpoint import Endpoint, Incoming
     from postil.wire.transports.http.sessions import HttpSession
@@ -32,6 +37,11 @@ class OneStream:
 
     def __init__(self, reply: ReplyStream) -> None:
         self._reply = reply
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether the stream is still read."""
+        return not self._reply.gone
 
     def send(self, frame: bytes) -> None:
         """Send a message that comes before an answer."""
@@ -86,4 +96,19 @@ class TwoAddresses:
             await refuse(asked, Refusal(503, codes.SERVER_ERROR, "Read your stream first"), request_id)
         else:
             session.runner.take(incoming, OneStream(reply), asked.caller, asked.key)
+            if asked.right is not None:
+                _hold(asked.right, session.runner, incoming)
             await respond(asked.send, 202, b"", asked.carried)
+
+
+def _hold(right: Right, runner: Runner, incoming: Incoming) -> None:
+    """Let what was posted end with the right of who posted it: the stream may have been opened with another."""
+    for call in runner.find_calls(jsonrpc.ids_of(incoming)):
+        request_id = call.work.request.id
+        if request_id in runner.running:
+            let_go = right.hold(partial(runner.cancel, request_id))
+            runner.running[request_id][1].add_done_callback(partial(_drop, let_go))
+
+
+def _drop(let_go: Callable[[], None], _: object) -> None:
+    let_go()
