@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -69,6 +72,30 @@ def test_what_was_not_read_to_its_end_is_asked_again(
     monkeypatch.setattr(culprits, "_judge", find_none)
     assert list_commits(comments) == [""] * 3
     monkeypatch.undo()
+    assert list_commits(comments) == ["took all out"] * 3
+
+
+def test_who_looks_does_not_wait_for_who_writes_to_the_cache(
+    comments: Comments, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert comments.listed().comments
+    (cache,) = (tmp_path / ".git" / "postil").glob("comments-*.db")
+    with closing(sqlite3.connect(cache, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        assert list_commits(comments) == ["took all out"] * 3
+        assert time.monotonic() - began < 30, "it waited a minute"
+        other.execute("ROLLBACK")
+    assert comments.overview.index.select("SELECT count(*) FROM culprit") == [(0,)]
+    assert comments.overview.index.select("PRAGMA busy_timeout") == [(60_000,)]
+    assert list_commits(comments) == ["took all out"] * 3
+    assert comments.overview.index.select("SELECT count(*) FROM culprit") == [(3,)]
+
+
+def test_a_damaged_answer_is_asked_again(comments: Comments) -> None:
+    assert list_commits(comments) == ["took all out"] * 3
+    with comments.overview.index.using() as db, db:
+        db.execute("UPDATE culprit SET answer = x'c1'")
     assert list_commits(comments) == ["took all out"] * 3
 
 

@@ -27,19 +27,33 @@ def find_known(index: Index, history: str, asked: Sequence[Suspicion]) -> dict[i
     names = [_name(history, each) for each in asked]
     sentence = "SELECT asked, answer FROM culprit WHERE asked IN (SELECT value FROM json_each(?))"
     known = dict[str, bytes](index.select(sentence, (msgspec.json.encode(names).decode(),)))
-    return {number: _decode(known[name]) for number, name in enumerate(names) if name in known}
+    try:
+        return {number: _decode(known[name]) for number, name in enumerate(names) if name in known}
+    except msgspec.DecodeError:  # a damaged cache
+        return {}
 
 
 def keep_known(index: Index, history: str, asked: Sequence[Suspicion], found: Culprits) -> None:
-    """Keep answers; that none is to blame only where all of the history was read."""
+    """Keep answers; that none is to blame only where all of the history was read.
+
+    Who only reads waits for nobody: where another process writes to the cache, they are not kept.
+    """
     rows = [
         (_name(history, each), _encode(commit))
         for each, commit in zip(asked, found.commits, strict=True)
         if commit or found.complete
     ]
-    with suppress(sqlite3.OperationalError), index.using() as db, db:  # a cache that cannot be written to
-        db.executemany("INSERT OR REPLACE INTO culprit (asked, answer) VALUES (?, ?)", rows)
-        db.execute("DELETE FROM culprit WHERE number <= (SELECT max(number) FROM culprit) - ?", (MOST_KEPT,))
+    if not rows:
+        return
+    with index.using() as db:
+        (patience,) = db.execute("PRAGMA busy_timeout").fetchone()
+        db.execute("PRAGMA busy_timeout = 0")
+        try:
+            with suppress(sqlite3.OperationalError), db:  # one that cannot be written to now
+                db.executemany("INSERT OR REPLACE INTO culprit (asked, answer) VALUES (?, ?)", rows)
+                db.execute("DELETE FROM culprit WHERE number <= (SELECT max(number) FROM culprit) - ?", (MOST_KEPT,))
+        finally:
+            db.execute(f"PRAGMA busy_timeout = {patience}")
 
 
 def _name(history: str, each: Suspicion) -> str:
