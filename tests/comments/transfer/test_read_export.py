@@ -247,7 +247,7 @@ def test_an_id_that_a_file_gives_twice_is_taken_once_and_said_so(comments: Comme
 
 def test_what_no_comment_can_be_asked_for_by_is_not_taken_as_an_id(comments: Comments, tmp_path: Path) -> None:
     given = tmp_path / "given.json"
-    names = ["a:b", " ", "two\nlines", "x" * 201, "odd but fine"]
+    names = ["a:b", " ", "two\nlines", "x" * 201, "--all", "odd but fine"]
     rows = [{"filePath": "a.py", "line": n, "text": f"number {n}", "id": name} for n, name in enumerate(names, 1)]
     given.write_bytes(msgspec.json.encode({"files": [{"comments": rows}]}))
     assert len(comments.transfer.import_files((str(given),)).added) == len(names)

@@ -40,6 +40,7 @@ from postil.comments.operations.written import NOT_NOTED, warn
 from postil.comments.search.filters import Conditions
 from postil.core import call, limits
 from postil.core.answer import Answer
+from postil.core.arguments.typed import type_words
 from postil.core.failure import InvalidArguments
 from postil.core.group import MOST_OFFERED, completer
 from postil.core.operation import Spelling, reads, writes
@@ -183,7 +184,7 @@ class Shown(Answer, frozen=True, omit_defaults=True):
             lines += ["", "was:", *(f"  - {line}" for line in old[:MOST_LINES]), *_tell_more(len(old), "")]
         if self.code:
             rows = self.code.split("\n")
-            how = f" (postil comments view {_quote(now_.path)})" if doing.person and len(rows) > MOST_LINES else ""
+            how = f" (postil comments view {type_words(now_.path)})" if doing.person and len(rows) > MOST_LINES else ""
             lines += ["", "now:", *[f"  + {line}" for line in rows[:MOST_LINES]], *_tell_more(len(rows), how)]
         if now_.candidates:
             lines += ["", "may be at:"]
@@ -193,7 +194,7 @@ class Shown(Answer, frozen=True, omit_defaults=True):
             lines.append(on_one_line(f"  {rank}. {option.path}:{option.line} ({option.confidence:.2f}) {code}"))
         for other in self.copies:
             command = (
-                f"postil comments copy {_quote(now_.id)} {_quote(other.path)} {other.line}"
+                f"postil comments copy {type_words(now_.id, other.path, str(other.line))}"
                 if doing.person
                 else "add_comment there, if it holds there too"
             )
@@ -202,12 +203,6 @@ class Shown(Answer, frozen=True, omit_defaults=True):
             where = f"{event.path or now_.filePath}:{event.line}"
             lines.append(f"  {event.at}  left {where} ({event.state}, {event.reason})")
         return "\n".join(lines)
-
-
-def _quote(word: str) -> str:
-    from shlex import quote  # only where commands are told
-
-    return quote(word)
 
 
 def tell_none(total: int, among: int, when: str = "") -> str:

@@ -59,6 +59,7 @@ from postil.comments.sidecar.template import new_params
 from postil.comments.storage.first_write import tell_first
 from postil.comments.storage.store import Store, refuse_unlisted
 from postil.core import call
+from postil.core.arguments.typed import type_words
 from postil.core.failure import InvalidArguments, NotFound
 from postil.core.group import glance
 from postil.core.operation import Spelling, destroys, reads, writes
@@ -96,9 +97,7 @@ def _warn_of_blank(source: Source, added: Added, anchor: str) -> str:
     nearest = next(below, next(above, None))
     if nearest is None:
         return said
-    from shlex import quote  # only here are commands told
-
-    typed = f"`postil comments move {comment} {quote(source.path)} {nearest + 1}`"
+    typed = f"`postil comments move {type_words(comment, source.path, str(nearest + 1))}`"
     how = typed if call.current().person else f"move_comment to {source.path} {nearest + 1}"
     return f"{said}. The nearest code is line {nearest + 1}, `{source.lines[nearest].strip()[:80]}`: {how}"
 
@@ -280,8 +279,6 @@ class ContractTools:
     )
     def delete(self, commentId: Id, filePath: Annotated[str, Meta(description="Path to source file")] = "") -> Deleted:
         """Delete a comment and its associated ghost marker"""
-        from shlex import quote  # only here
-
         from postil.comments.operations.restore import forget
         from postil.comments.storage.erased import delete
 
@@ -296,7 +293,7 @@ class ContractTools:
             if (deleted := forget(self._context, commentId)) is None:
                 raise
         is_noted, undo = not self._store.log.has_missed(deleted.commentId), "postil comments restore"
-        return replace(deleted, undo=f"{undo} {quote(deleted.commentId)}") if is_noted else deleted
+        return replace(deleted, undo=f"{undo} {type_words(deleted.commentId)}") if is_noted else deleted
 
     @reads(
         "search_comments",

@@ -31,6 +31,7 @@ from postil.comments.storage.set_aside import list_set_aside
 from postil.comments.storage.store import SUFFIX
 from postil.core import call, limits
 from postil.core.answer import Answer
+from postil.core.arguments.typed import type_words
 from postil.core.failure import Failure, NotFound, StorageFailed
 from postil.core.group import Finding, check
 from postil.core.operation import reads, writes
@@ -132,13 +133,13 @@ def _is_changed(root: str, name: str) -> bool:
 def _forget(each: Erased) -> str:
     if each.replyTo:
         return ""
-    how = f"`postil comments delete {quote(each.id)}`" if call.current().person else "delete_comment"
+    how = f"`postil comments delete {type_words(each.id)}`" if call.current().person else "delete_comment"
     return f", {how} forgets it"
 
 
 def _restore(name: str) -> str:
     if call.current().person:
-        return f"`postil comments restore {quote(name) if name else '--all'}`"
+        return f"`postil comments restore {type_words(name) if name else '--all'}`"
     return f"comments_undo with commentId {name}" if name else "comments_undo with the commentId of each"
 
 

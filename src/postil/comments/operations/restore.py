@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from shlex import quote
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -27,6 +26,7 @@ from postil.comments.storage.put_back import put_back, put_back_reply
 from postil.comments.storage.store import SUFFIX
 from postil.core import call
 from postil.core.answer import Answer
+from postil.core.arguments.typed import type_words
 from postil.core.failure import Failure, InvalidArguments
 from postil.workspace.paths import RelativePath
 
@@ -90,7 +90,7 @@ class Restored(Answer, frozen=True, omit_defaults=True):
 
 def _undo(each: Erased) -> str:
     if call.current().person:
-        return f"`postil comments delete {quote(each.id)}`"
+        return f"`postil comments delete {type_words(each.id)}`"
     return f"delete_comment with commentId {each.id} and filePath {each.filePath}"
 
 

@@ -29,6 +29,7 @@ from postil.comments.search.filters import is_about
 from postil.core import call
 from postil.core.answer import Answer
 from postil.core.arguments.file_line import split_place
+from postil.core.arguments.typed import type_words
 from postil.core.failure import Failure
 from postil.core.operation import reads, writes
 from postil.core.others.visible import harmless
@@ -229,7 +230,7 @@ class ReviewTools:
                 _say(f"{harmless(fault.text())}\n")
                 continue
             if where:
-                _say(f"{did.capitalize()}{harmless(where)}; `postil comments undo {each.id}` undoes it\n")
+                _say(f"{did.capitalize()}{harmless(where)}; `postil comments undo {type_words(each.id)}` undoes it\n")
             return did
 
     def _carry_out(self, each: CommentNow, decision: Decision) -> tuple[Done, str]:

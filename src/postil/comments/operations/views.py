@@ -23,6 +23,7 @@ from postil.comments.sidecar.format import strip_tag
 from postil.comments.storage.store import LARGEST_SIDECAR, SUFFIX
 from postil.core import call, limits
 from postil.core.answer import LARGEST, Answer
+from postil.core.arguments.typed import type_words
 from postil.core.failure import InvalidArguments, NotFound
 from postil.core.operation import reads
 from postil.core.others.visible import harmless, styled
@@ -157,7 +158,7 @@ class ViewTools:
         if source is None and not context.store.has(path):
             raise InvalidArguments(
                 f"{path} is a folder or no text",
-                advice=f"Name one file; `postil comments list {path}` lists the comments of a folder",
+                advice=f"Name one file; `postil comments list {type_words(path)}` lists the comments of a folder",
                 path="file",
             )
         found = [

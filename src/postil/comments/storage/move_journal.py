@@ -34,6 +34,7 @@ from postil.comments.storage.first_write import tell_first
 from postil.comments.storage.giants import read_to_change, refuse_grown
 from postil.comments.storage.store import SUFFIX, Store
 from postil.core import limits
+from postil.core.arguments.typed import type_words
 from postil.core.failure import Failure, NotFound
 from postil.workspace.files import atomic_write, read_file, remove_file
 from postil.workspace.paths import RelativePath
@@ -155,7 +156,7 @@ class Moves:
         if not events:
             raise NotFound(
                 "This comment has not been moved, and no edit of it is known here",
-                advice=f"There is nothing to undo; `postil comments delete {each.comment.id}` deletes it",
+                advice=f"There is nothing to undo; `postil comments delete {type_words(each.comment.id)}` deletes it",
                 commentId=each.comment.id,
             )
         last = events[-1]

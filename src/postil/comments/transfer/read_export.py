@@ -119,7 +119,8 @@ def read_records(name: str, data: bytes) -> list[Record]:
 
 def _is_name(given: str) -> bool:
     """Whether a comment could be asked for by this id: other programs' ids are of any form."""
-    return len(given) <= LONGEST_ID and ":" not in given and given.isprintable() and not given.isspace()
+    is_typed = given.isprintable() and not given.isspace() and not given.startswith("-")
+    return len(given) <= LONGEST_ID and ":" not in given and is_typed
 
 
 def _read(name: str, data: bytes) -> list[Record]:

@@ -14,6 +14,7 @@ from contextlib import suppress
 
 import msgspec
 
+from postil.core.arguments.typed import type_words
 from postil.core.failure import Unreachable
 from postil.tracker.failures import InvalidParams
 from postil.tracker.log.heal import heal_rewritten
@@ -53,8 +54,8 @@ class RemoteRefused(Unreachable):
             advice = "This host refuses custom refs: `git mile init --branches` keeps the log on a branch instead"
         elif re.search(r"transport '[^']*' not allowed", said):  # plain git may run what the address names
             advice = (
-                f"Its address may run a program of whoever made this clone: look at it (`git remote get-url {remote}`)"
-                " before you let git use it, and set one that you know with `git remote set-url`"
+                "Its address may run a program of whoever made this clone: look at it (`git remote get-url "
+                f"{type_words(remote)}`) before you let git use it, and set one that you know with `git remote set-url`"
             )
         super().__init__(f"git {verb} with {remote} failed: {'; '.join(reasons) or 'no reason given'}", advice=advice)
 
