@@ -120,14 +120,15 @@ def in_rows(answer: Value) -> Value:
     return cast("Value", _in_rows(answer))
 
 
-_Getter: TypeAlias = "Callable[[Any], tuple[Any, ...]] | None"
-_FIELDS: dict[type[Struct], tuple[_Getter, _Getter, _Getter]] = {}
+_Getter: TypeAlias = Callable[[Any], "tuple[Any, ...]"]
+_Getters: TypeAlias = "tuple[_Getter | None, _Getter | None, _Getter | None]"
+_FIELDS: dict[type[Struct], _Getters] = {}
 """Of each kind of struct that was seen, what `_sort_fields` says."""
 _NO_TEXT = frozenset({"int", "float", "bool", "None", "UnsetType"})
 _OUR_WORDS = type(Literal[""])
 
 
-def _sort_fields(kind: type[Struct]) -> tuple[_Getter, _Getter, _Getter]:
+def _sort_fields(kind: type[Struct]) -> _Getters:
     """Returns what gets the names of a struct, all else in which there may be names, and of that what may be lines."""
     names: list[str] = []
     others: list[str] = []
@@ -142,14 +143,15 @@ def _sort_fields(kind: type[Struct]) -> tuple[_Getter, _Getter, _Getter]:
             names += [name] * (name not in LINES)
         elif not _NO_TEXT.issuperset(types[name].split(" | ")):
             (lines if name in LINES else others).append(name)
-    return _FIELDS.setdefault(kind, (_get_all(names), _get_all(others), _get_all(lines)))
+    get_names, get_others = _get_all(names) if names else None, _get_all(others) if others else None
+    return _FIELDS.setdefault(kind, (get_names, get_others, _get_all(lines) if lines else None))
 
 
 def _get_all(names: Sequence[str]) -> _Getter:
     if len(names) == 1:
         get = attrgetter(names[0])
         return lambda value: (get(value),)
-    return attrgetter(*names) if names else None
+    return attrgetter(*names)
 
 
 def _in_rows(value: Any, holds_lines: bool = False) -> Any:

@@ -340,10 +340,12 @@ async def test_what_cannot_be_begun_holds_no_slot(monkeypatch: pytest.MonkeyPatc
     def refuse(*_: object) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(vars(pool)["_executor"], "submit", refuse)
-    with pytest.raises(RuntimeError):
-        await pool.run(mine(), lambda: "never")
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError):
+            await pool.run(mine(), lambda: "never")
     assert pool.at_work == 0
+    assert await pool.run(mine(), lambda: "now") == "now"
 
 
 async def test_a_call_that_is_given_up_just_when_its_turn_came_gives_its_slot_back() -> None:

@@ -13,11 +13,12 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
 from postil.wire.runtime.room import Room
+from postil.wire.runtime.thread_pool import ThreadPool
 
 MOST = 24
 """Operations at work at once."""
@@ -74,7 +75,7 @@ class Pool:
     ) -> None:
         self._most, self._of_principal, self._of_connection = most, of_principal, of_connection
         self._callers = RecentCallers(clock)
-        self._executor = ThreadPoolExecutor(THREADS, thread_name_prefix="postil")
+        self._threads = ThreadPool(THREADS)
         self.room = Room()
         self._lock = threading.Lock()
         self._clock = clock
@@ -93,14 +94,16 @@ class Pool:
 
     def submit(self, function: Callable[..., object], *arguments: object) -> Future[Any]:
         """Run a small thing of the server's own, beside all operations."""
-        return self._executor.submit(function, *arguments)
+        done: Future[Any] = Future()
+        self._threads.begin(_fulfil, done, function, arguments)
+        return done
 
     async def run(self, share: Share, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run something that blocks in a thread, as soon as its share allows."""
         await self._enter(share)
         outcome: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         try:
-            self._executor.submit(self._work, share, outcome, function, arguments)
+            self._threads.begin(self._work, share, outcome, function, arguments)
         except BaseException:
             self._leave(share)
             raise
@@ -221,6 +224,17 @@ class Pool:
             self._begun[principal] = self._clock()
         elif principal not in taken:
             self._begun.pop(principal, None)
+
+
+def _fulfil(done: Future[Any], function: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+    if not done.set_running_or_notify_cancel():
+        return
+    try:
+        value = function(*arguments)
+    except BaseException as fault:  # noqa: BLE001 - it is raised where the future is asked
+        done.set_exception(fault)
+    else:
+        done.set_result(value)
 
 
 def _tell(outcome: asyncio.Future[Any], value: object, fault: BaseException | None) -> None:
