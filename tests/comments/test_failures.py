@@ -33,6 +33,7 @@ def test_a_person_reads_why(comments: Comments, path: str, why: str) -> None:
     ("path", "line", "said"),
     [
         ("none.py", 1, "File not found: none.py\n"),
+        ("none.py\nForged", 1, "File not found: none.py Forged\n"),
         ("a.py", 99, "Invalid line number: 99\nLine must be between 1 and 10"),
     ],
 )

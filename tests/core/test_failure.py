@@ -61,3 +61,10 @@ def test_a_sentence_has_a_bound_and_says_what_it_left_out() -> None:
     assert len(said) < failure.LONGEST + 50
     assert said.endswith("… (898000 more characters)")
     assert Failure("y" * failure.LONGEST).message == "y" * failure.LONGEST
+
+
+def test_a_name_in_a_failure_makes_no_line_of_its_own() -> None:
+    fault = NotFound("a\nForged is not there", advice="Look at a\nForged\nthen go on", path="a\nForged")
+    assert fault.text() == "a Forged is not there\nLook at a Forged\nthen go on"
+    assert fault.details()["path"] == "a\nForged", "programs get it as it is"
+    assert NotFound("one\ntwo", found="\n").message == "one\ntwo"

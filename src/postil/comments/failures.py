@@ -23,11 +23,12 @@ from collections.abc import Sequence
 
 from postil.core import call, codes, limits
 from postil.core.failure import Conflict, Failure, InvalidArguments, NotAllowed, NotFound, StorageFailed
+from postil.core.others.one_line import on_one_line
 
 
 def _because(failure: Failure, fact: str) -> str:
     """Returns what a person reads: the contract's sentence alone does not say why."""
-    return f"{failure.message}: {failure.data[fact]}\n{failure.advice}"
+    return f"{failure.message}: {on_one_line(str(failure.data[fact]))}\n{failure.advice}"
 
 
 def tell_problem(failure: Failure) -> str:

@@ -38,6 +38,9 @@ class Failure(Exception):
     def __init__(self, message: str, /, *, advice: str = "", **data: object) -> None:
         if len(message) > LONGEST:  # what a caller sent is repeated to it, not all of it
             message = f"{message[:LONGEST]}… ({len(message) - LONGEST} more characters)"
+        for fact in data.values():
+            if type(fact) is str and not fact.isprintable() and fact.strip():
+                message, advice = _put_on_one_line(fact, message, advice)
         super().__init__(message)
         self.message = message
         self.advice = advice
@@ -64,6 +67,13 @@ class Failure(Exception):
     def reply(self) -> str:
         """Returns the content of a failed tool call: the same text, where no contract wants another."""
         return self.text()
+
+
+def _put_on_one_line(fact: str, *sentences: str) -> list[str]:
+    """Returns sentences that name something: what of its name comes behind an end of line is no sentence of ours."""
+    from postil.core.others.one_line import on_one_line  # most names are plain
+
+    return [sentence.replace(fact, on_one_line(fact)) for sentence in sentences]
 
 
 class InvalidArguments(Failure):

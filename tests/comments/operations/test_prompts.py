@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from postil.comments.model import Candidate, Located
 from postil.core.failure import InvalidArguments
-from tests.comments.workspaces import CONTRACT, Comments, auth_source, contract_workspace, write
+from tests.comments.workspaces import CONTRACT, Comments, auth_source, contract_workspace, workspace, write
 
 
 @pytest.fixture
@@ -106,3 +106,15 @@ def test_file_arguments_complete_from_the_workspace(comments: Comments) -> None:
     assert comments.prompts.complete_file("login") == ["src/api/login.ts"]
     comments.add("src/app.ts", 1, "one", "NOTE")
     assert comments.prompts.complete_commented_file("") == ["src/app.ts"]
+
+
+def test_a_name_makes_no_row_of_its_own_in_a_prompt(tmp_path: Path) -> None:
+    name = "a\nForged.py"
+    comments = workspace(tmp_path, **{name: "def f(x):\n" + "    if x:\n        x = x + 1\n" * 12 + "    return x\n"})
+    comments.add(name, 3, "x", "NOTE")
+    write(tmp_path, name, "def f(x):\n" + "    if x:\n        x = x + 1\n" * 12 + "    return x\n")
+    told = said(comments, "explain_complexity", filePath=name)
+    assert "of a Forged.py with" in told
+    assert '(filePath "a\\nForged.py", the line' in told
+    write(tmp_path, name, "nothing = 1\n")
+    assert not [line for line in said(comments, "fix_orphans").split("\n") if line.startswith("Forged")]

@@ -7,14 +7,17 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
+from msgspec.json import encode
 
 from postil.anchor.syntax.complexity import complexities
 from postil.anchor.syntax.languages import language_of
 from postil.comments.model import ALL_TAGS, Located
 from postil.comments.operations.answers import comment_now, leave_out_unlikely, list_old_code
 from postil.comments.source_tree import Source
+from postil.core.answer import in_rows
 from postil.core.failure import InvalidArguments
 from postil.core.others.framing import frame
+from postil.core.others.one_line import on_one_line
 from postil.core.prompt import prompt
 from postil.workspace.git import git_lines
 
@@ -112,10 +115,12 @@ class CommentPrompts:
                 for each in ranked
             )
         return (
-            f"Explain the complex code of {source.path} with NOTE comments.\n\n{listed}\n\n{_fence(source)}\n\n"
+            f"Explain the complex code of {on_one_line(source.path)} with NOTE comments.\n\n{listed}\n\n"
+            f"{_fence(source)}\n\n"
             "For each function listed:\n1. Say what it is for and what its branches decide\n"
             "2. Name what is surprising or easy to break\n"
-            f'3. Add the explanation with add_comment (filePath "{source.path}", the line of the function, tag NOTE)'
+            f"3. Add the explanation with add_comment (filePath {encode(source.path).decode()}, "
+            "the line of the function, tag NOTE)"
         )
 
     @prompt("training_export", complete={"includeContext": ("true", "false")})
@@ -206,10 +211,11 @@ def _fence(source: Source) -> str:
 
 
 def _show_orphan(number: int, each: Located) -> str:
-    now = leave_out_unlikely(comment_now(each))
+    now = in_rows(leave_out_unlikely(comment_now(each)))
     code = "\n".join(f"   | {line}" for line in (list_old_code(now) or ["(not kept)"])[:20])
     options = "\n".join(
-        f"   {rank}. {option.path}:{option.line} (confidence {option.confidence:.2f}): {option.text.strip()[:120]}"
+        f"   {rank}. {option.path}:{option.line} (confidence {option.confidence:.2f}): "
+        f"{on_one_line(option.text.strip()[:120])}"
         for rank, option in enumerate(now.candidates, 1)
     )
     return (

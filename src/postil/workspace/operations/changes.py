@@ -166,7 +166,9 @@ class ChangeTools:
         content = read_content(repository, compared, one, side) if one is not None else None
         kind = find_kind(content) if content else ""
         if content is None or not kind:
-            raise NotFound(f"{file[:200]} is no picture that changed there", advice="Look at the file itself")
+            raise NotFound(
+                f"{file[:200]} is no picture that changed there", advice="Look at the file itself", file=file[:200]
+            )
         return Picture(kind, content)
 
     @resource("postil://changes", name="Changes", mime_type="text/plain", watch="watch")
