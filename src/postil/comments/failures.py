@@ -85,10 +85,10 @@ class InvalidFilePath(InvalidArguments):
 
     code = codes.INVALID_FILE_PATH
 
-    def __init__(self, path: str, why: str) -> None:
+    def __init__(self, path: str, why: str, advice: str = "") -> None:
         super().__init__(
             "Invalid file path",
-            advice="Give a path relative to the workspace root, such as src/app.ts",
+            advice=advice or "Give a path relative to the workspace root, such as src/app.ts",
             filePath=path,
             reason=why,
         )

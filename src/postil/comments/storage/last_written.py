@@ -1,6 +1,7 @@
 """The sidecar that this process wrote last: held, so that the next addition need not read through the file again.
 
 And whether a file has stayed what was written, while a git changes the work tree: noticed by its index, and waited for.
+And what killed writers left beside the files that are written: it goes away.
 """
 
 from __future__ import annotations
@@ -8,7 +9,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from postil.core.failure import Failure
+from postil.workspace.files import remove_leftovers
 
 if TYPE_CHECKING:
     from postil.comments.sidecar.document import Sidecar
@@ -18,6 +23,7 @@ MOST_KEPT = 4 * 1024 * 1024
 A_WHILE = 0.01
 CHECKOUT = 1.0
 """Seconds for which a git that changes the work tree is waited for; one that commits may hold its lock for long."""
+SWEEP_EVERY = 60.0
 _NO_INDEX = (0, 0, 0)
 
 
@@ -40,6 +46,22 @@ class LastWritten:
         if content is not None and len(content) <= MOST_KEPT:
             sidecar.original, sidecar.changed = content, False  # further changes are changes of that
             self._kept, self.content = sidecar, content
+
+
+class SweptFolders:
+    """The folders that were looked through for what killed writers left, and when."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, float] = {}
+
+    def sweep(self, root: str, folder: str) -> None:
+        """Remove unfinished files of dead writers in a folder, once in a while: a commit would take them along."""
+        now = time.monotonic()
+        if now < self._seen.get(folder, now):
+            return
+        self._seen[folder] = now + SWEEP_EVERY
+        with suppress(Failure, OSError):
+            remove_leftovers(root, folder)
 
 
 def look_at_index(git_dir: str) -> tuple[int, int, int] | None:

@@ -25,7 +25,7 @@ from postil.comments.sidecar.document import Sidecar, is_emptied
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.giants import refuse_giants, refuse_grown, refuse_merge
 from postil.comments.storage.group_commit import ClaimedAdd, PendingAdd, claim_pending
-from postil.comments.storage.last_written import MOST_KEPT, LastWritten, has_stayed, look_at_index
+from postil.comments.storage.last_written import MOST_KEPT, LastWritten, SweptFolders, has_stayed, look_at_index
 from postil.comments.storage.write_log import WriteLog
 from postil.core import call, limits
 from postil.core.failure import Failure
@@ -92,6 +92,7 @@ class Store:
         self._turns: dict[str, threading.Lock] = {}
         self._read_at = "", _NOTHING  # the file that is being changed, as it was before it was read
         self._last = LastWritten()
+        self._swept = SweptFolders()
         self._told = False
         self.taken_along: dict[str, int] = {}
 
@@ -324,6 +325,7 @@ class Store:
         sidecar.name_source()
         written = None if begin and begin(self, sidecar) else self._replace(path, sidecar)
         self._note(sidecar)
+        self._swept.sweep(self.tree.root, path.rpartition("/")[0])
         return written
 
     def _note(self, sidecar: Sidecar) -> None:
@@ -401,10 +403,6 @@ class Store:
         from postil.comments.storage.demanded_texts import DemandedTexts  # only for files of other programs
 
         sidecar.finish(DemandedTexts(lines).at, now(), new_id)
-
-    def remove(self, path: RelativePath) -> None:
-        """Delete a sidecar."""
-        remove_file(self.tree.root, sidecar_path(path))
 
     def paths(self, *, regular: bool = True) -> Iterator[RelativePath]:
         """Yields every source path that has a sidecar, in order of name. Backups of the extension are none.
@@ -487,7 +485,8 @@ def is_sidecar(name: str) -> bool:
 def refuse_unlisted(path: str) -> None:
     """Raises InvalidFilePath for a source in a folder that is never searched: a comment there would be invisible."""
     if hidden := next((part for part in path.split("/")[:-1] if part in _SKIPPED_FOLDERS), ""):
-        raise InvalidFilePath(path, f"comments in {hidden} are not listed, so none are added there")
+        advice = "Comment on a file outside of such folders; what they hold is made by tools"
+        raise InvalidFilePath(path, f"comments in {hidden} are not listed, so none are added there", advice)
 
 
 def skipped_folder(name: str) -> bool:
