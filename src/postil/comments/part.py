@@ -104,16 +104,24 @@ class CommentsContext:
     def file_of(self, comment: str) -> RelativePath:
         """Returns the source whose sidecar holds the comment, for a change: two that hold it are made one before."""
         found = self.find(comment)
-        path, comment = found.filePath, found.comment.id
-        from postil.comments.index.joined import find_holders  # SQLite, which the overview has loaded
+        return RelativePath(self.join_doubled(found.comment.id) or found.filePath)
 
-        held = find_holders(self.overview.index, comment)
-        if len(held) > 1:
-            from postil.comments.storage.doubled import find_home, join_comment  # only after a merge
+    def join_doubled(self, comment: str) -> str:
+        """Make one of a comment that two files held when they were last looked at. Returns its file; mostly nothing."""
+        import sqlite3  # with the cache alone
 
-            if find_home([self.store.read(RelativePath(each)) for each in held], comment):
-                path = join_comment(self.store, comment, held) or path
-        return RelativePath(path)
+        from postil.comments.index.joined import find_holders
+
+        try:
+            held = find_holders(self.overview.index, comment)
+        except sqlite3.OperationalError:  # a full or failing disk: the cache is what can be done without
+            return ""
+        if len(held) < 2:
+            return ""
+        from postil.comments.storage.doubled import find_home, join_comment  # only after a merge
+
+        is_one = find_home([self.store.read(RelativePath(each)) for each in held], comment)
+        return join_comment(self.store, comment, held) if is_one else ""
 
     def in_its_file(self, comment: str, change: Callable[[RelativePath], T]) -> T:
         """Change a comment in the source whose sidecar holds it, as `change` does, and as `file_of` finds it.

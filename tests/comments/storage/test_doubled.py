@@ -12,7 +12,7 @@ from postil.comments.failures import CommentNotFound, SeveralHold
 from postil.comments.sidecar.merge import merge_sidecars
 from postil.comments.storage.repair import find_faults
 from postil.core.failure import Failure
-from tests.comments.workspaces import Comments, workspace
+from tests.comments.workspaces import Comments, sidecar, workspace
 from tests.workspace.repositories import git
 
 NAMES = ("a.py", "b.py", "c.py")
@@ -92,6 +92,61 @@ def test_what_one_branch_moved_and_another_changed_is_there_once(tmp_path: Path)
         assert len([data for data in read_all(tmp_path).values() if ids[0].encode() in data]) == 1
         (again,) = [each for each in comments.listed(limit=100).comments if each.id == ids[0]]
         assert "after the merge" in [reply.text for reply in again.replies]
+        change_at_random(comments, random, ids, replies)
+        assert sorted(each.id for each in comments.listed(limit=100).comments) == sorted(ids)
+
+
+@pytest.fixture
+def merged(tmp_path: Path) -> tuple[Comments, str]:
+    """A comment of two files, as after a merge, and one more in each; all were listed."""
+    comments = workspace(tmp_path, **dict.fromkeys(NAMES, CODE))
+    moved, _, _ = (comments.add(name, 3, f"of {name}", "NOTE").commentId for name in ("a.py", "a.py", "b.py"))
+    before = sidecar(tmp_path, "a.py")
+    comments.move("a.py", "b.py", moved, 5)
+    (tmp_path / "a.py.comments").write_bytes(before)
+    assert [each.filePath for each in comments.listed().comments] == ["a.py", "b.py", "b.py"]
+    return comments, moved
+
+
+def test_a_comment_of_two_files_that_is_moved_back_is_listed_there(merged: tuple[Comments, str]) -> None:
+    comments, moved = merged
+    comments.move("b.py", "a.py", moved, 9)
+    assert [each.filePath for each in comments.listed().comments if each.id == moved] == ["a.py"]
+    assert comments.maintenance.check_files().faults == ()
+
+
+def test_a_comment_of_two_files_is_one_however_its_file_is_named(merged: tuple[Comments, str], tmp_path: Path) -> None:
+    comments, moved = merged
+    comments.edit("a.py", moved, "said of the file that it left")
+    (found,) = [each for each in comments.listed().comments if each.id == moved]
+    assert (found.filePath, found.text) == ("b.py", "said of the file that it left")
+    assert moved.encode() not in sidecar(tmp_path, "a.py")
+
+
+def test_a_comment_of_two_files_that_is_deleted_does_not_come_back(merged: tuple[Comments, str]) -> None:
+    comments, moved = merged
+    comments.delete("b.py", moved)
+    assert moved not in [each.id for each in comments.listed().comments]
+
+
+def test_a_comment_of_two_files_that_nobody_listed_moves_to_the_other_as_one(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **dict.fromkeys(NAMES, CODE))
+    moved = comments.add("a.py", 3, "said", "NOTE").commentId
+    before = sidecar(tmp_path, "a.py")
+    comments.move("a.py", "b.py", moved, 5)
+    comments.reply(moved, "answered there")
+    (tmp_path / "a.py.comments").write_bytes(before)
+    Comments(str(tmp_path)).move("b.py", "a.py", moved, 9)
+    (found,) = comments.listed().comments
+    assert (found.filePath, found.line, [each.text for each in found.replies]) == ("a.py", 9, ["answered there"])
+
+
+def test_a_comment_of_two_files_that_another_program_takes_out_of_one_is_listed_in_the_other(
+    merged: tuple[Comments, str], tmp_path: Path
+) -> None:
+    comments, moved = merged
+    (tmp_path / "b.py.comments").unlink()
+    assert [each.filePath for each in comments.listed().comments if each.id == moved] == ["a.py"]
 
 
 def test_a_file_copied_with_its_comments_shows_both(tmp_path: Path) -> None:

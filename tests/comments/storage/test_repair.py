@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from subprocess import CalledProcessError
 
 import pytest
 
@@ -101,6 +102,25 @@ def test_without_git_a_damaged_file_stays_beside_its_place(tmp_path: Path) -> No
     (aside,) = tmp_path.glob("a.py.comments.damaged-*")
     assert aside.name in fault.fixed
     assert aside.read_bytes() == b"broken"
+
+
+def test_what_comes_back_of_a_conflict_is_joined_with_what_was_moved_at_once(comments: Comments) -> None:
+    root = root_of(comments)
+    write(root, "b.py", CODE)
+    moved = comments.add("a.py", 1, "before", "NOTE").commentId
+    comments.add("a.py", 2, "stays", "NOTE")
+    commit(root, "said")
+    git(root, "checkout", "-qb", "side")
+    comments.move("a.py", "b.py", moved, 1)
+    commit(root, "moved")
+    git(root, "checkout", "-q", "-")
+    comments.edit_by_id(moved, "edited there")
+    commit(root, "edited")
+    with pytest.raises(CalledProcessError):
+        git(root, "merge", "side")
+    comments.maintenance.check_files(fix=True)
+    assert comments.maintenance.check_files().faults == ()
+    assert [each.text for each in comments.listed(file="b.py").comments] == ["edited there"]
 
 
 def test_a_comment_moved_here_and_edited_there_is_joined_on_request(comments: Comments) -> None:

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from postil.comments.index.notes import Note, replace_notes
+from postil.comments.index.notes import Note, replace_notes, show_hidden
 from postil.comments.index.remembered import Remembered
 from postil.comments.model import Located
 from postil.comments.search.patterns import Pattern
@@ -139,12 +139,14 @@ class Index:
         with self.using() as db:
             with db:
                 for path in gone:
+                    show_hidden(db, path)
                     db.execute("DELETE FROM note WHERE path = ?", (path,))
                     db.execute("DELETE FROM file WHERE path = ?", (path,))
                 for seen in files:
                     row = (seen.path, seen.stamp, seen.content, seen.problem)
                     db.execute("REPLACE INTO file VALUES (?, ?, ?, ?)", row)
                     if seen.notes is not None:
+                        show_hidden(db, seen.path)
                         replace_notes(db, seen.path, seen.notes)
 
     def rows(self, where: str, values: Sequence[object] = ()) -> list[Located]:

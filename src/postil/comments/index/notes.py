@@ -75,6 +75,12 @@ def make_note(each: Located) -> Note:
     return Note(*about, now.state, comment.status, now.path, now.stale, comment.text, body, replies)
 
 
+def show_hidden(db: sqlite3.Connection, path: str) -> None:
+    """Show again what a file holds and another one shows, and the other way round, until they are joined anew."""
+    sentence = "DELETE FROM hidden WHERE home = ? OR seq IN (SELECT seq FROM note WHERE path = ?)"
+    db.execute(sentence, (path, path))
+
+
 def replace_notes(db: sqlite3.Connection, path: str, notes: Collection[Note]) -> None:
     """A comment that says what it said keeps its number, wherever it is now: its text need not be read again."""
     before: dict[tuple[str, int], tuple[int, int, int, int]] = {}

@@ -468,9 +468,12 @@ class ContractTools:
         if not given:
             return self._context.in_its_file(comment, change)
         path = self._tree.path(self._tree.typed(given))
+        home = self._context.join_doubled(comment)
         try:
             return change(path)
         except CommentNotFound:
+            if home:
+                return change(RelativePath(home))
             held = self._context.overview.where("id = ? AND now_path = ?", comment, path)
             if not held:
                 raise

@@ -16,7 +16,7 @@ from postil.comments.storage.store import Store
 from postil.core.failure import Failure
 from postil.workspace.paths import RelativePath
 
-_PLACE = ("line", "startLine", "endLine", "ghostMarkerId")
+PLACE = ("line", "startLine", "endLine", "ghostMarkerId")
 
 
 def find_home(sidecars: Sequence[Sidecar], comment: str) -> Sidecar | None:
@@ -42,7 +42,7 @@ def merge_into(home: Sidecar, others: Sequence[Sidecar], comment: str) -> None:
     """Give a comment what the others' versions of it say. Where it is stays as it is."""
     for other in others:
         mine, theirs = home.raw_comment(comment), other.raw_comment(comment)
-        places = {key: mine[key] for key in _PLACE if key in mine}
+        places = {key: mine[key] for key in PLACE if key in mine}
         home.change(comment, {**merge_comment({}, mine, theirs), **places})
 
 

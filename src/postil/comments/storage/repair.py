@@ -66,7 +66,9 @@ def find_faults(store: Store, *, fix: bool, note: Callable[[Sidecar], None] = la
             sidecar = store.read(path)
         except SidecarDamaged as damage:
             yield Fault(path, damage.problem, _restore(store, path) if fix else "")
-            continue
+            if not fix or not store.has(path):
+                continue
+            sidecar = store.read(path)  # what came back of it may be in another file as well
         except Failure as fault:
             yield Fault(path, tell_problem(fault))
             continue
