@@ -204,3 +204,86 @@ def test_a_sidecar_whose_name_is_no_text_is_left_out(comments: Comments) -> None
     there = comments.listed(revision="HEAD")
     assert [each.id for each in there.comments] == [kept]
     assert msgspec.json.encode(there.plain())
+
+
+BASKET = CODE[CODE.index("class Basket") :]
+REST = CODE.removesuffix(BASKET)
+NEW = '\n\ndef discount(price):\n    """For members."""\n    return price * 0.9\n'
+
+
+def split_upstream(comments: Comments) -> tuple[Path, str, str]:
+    """A branch takes a class to a file of its own, and adds code later; its two commits."""
+    root = root_of(comments)
+    git(root, "checkout", "-q", "-b", "upstream")
+    write(root, "shop.py", REST)
+    write(root, "basket.py", '"""What is bought."""\n\nfrom shop import gross\n\n\n' + BASKET)
+    moved = commit(root, "a file of its own")
+    write(root, "basket.py", '"""What is bought."""\n\nfrom shop import gross\n\n\n' + BASKET + NEW)
+    more = commit(root, "discount")
+    git(root, "checkout", "-q", "-")
+    return root, moved, more
+
+
+def test_later_comments_are_found_in_the_file_that_their_code_was_in_then(comments: Comments) -> None:
+    root, moved, more = split_upstream(comments)
+    first = add_at(comments, "self.items.append(item)", "early")
+    commit(root, "commented")
+    git(root, "merge", "-q", "--no-edit", more)
+    line = line_of((root / "basket.py").read_text(), "self.items.append(item)")
+    for file in ("basket.py", "shop.py", ""):
+        there = comments.listed(revision=moved, file=file)
+        assert isinstance(there, ListedAt)
+        assert [(each.id, each.path, each.line, each.state) for each in there.later] == [
+            (first, "basket.py", line, "moved")
+        ]
+
+
+def test_comments_that_a_revision_held_are_found_in_the_file_that_their_code_was_in(comments: Comments) -> None:
+    root, _, more = split_upstream(comments)
+    first = add_at(comments, "self.items.append(item)", "early")
+    commit(root, "commented")
+    git(root, "merge", "-q", "--no-edit", more)
+    line = line_of((root / "basket.py").read_text(), "self.items.append(item)")
+    there = comments.listed(revision="HEAD", file="basket.py")
+    assert [(each.id, each.path, each.line) for each in there.comments] == [(first, "basket.py", line)]
+
+
+def test_a_comment_that_was_taken_along_is_found_where_its_code_was_before(comments: Comments) -> None:
+    root, _, more = split_upstream(comments)
+    before = git(root, "rev-parse", "HEAD")
+    first = add_at(comments, "self.items.append(item)", "early")
+    git(root, "merge", "-q", "--no-edit", more)
+    comments.relocate()
+    assert not (root / "shop.py.comments").exists()
+    there = comments.listed(revision=before)
+    assert isinstance(there, ListedAt)
+    line = line_of(CODE, "self.items.append(item)")
+    assert [(each.id, each.path, each.line) for each in there.later] == [(first, "shop.py", line)]
+
+
+def test_it_is_said_how_many_later_comments_had_no_code_then(comments: Comments) -> None:
+    root, moved, more = split_upstream(comments)
+    git(root, "merge", "-q", "--no-edit", more)
+    for code in ("def discount", "price * 0.9"):
+        comments.add("basket.py", line_of((root / "basket.py").read_text(), code), "new", "NOTE")
+    there = comments.listed(revision=moved)
+    assert isinstance(there, ListedAt)
+    assert (there.later, there.later_without) == ((), 2)
+    assert "2 made since had no code there then" in there.for_model()
+    assert msgspec.to_builtins(there.plain())["laterWithoutCode"] == 2
+    other = comments.listed(revision=moved, file="shop.py")
+    assert isinstance(other, ListedAt)
+    assert (other.later, other.later_without) == ((), 0)
+
+
+def test_code_of_another_file_that_is_alike_takes_no_later_comment(comments: Comments) -> None:
+    """Only the files are asked that its code is known to have been in."""
+    root, moved, more = split_upstream(comments)
+    git(root, "merge", "-q", "--no-edit", more)
+    write(root, "shop.py", REST + "\n\n" + "def discount(price):\n    return price - 1\n")
+    first = comments.add("shop.py", line_of((root / "shop.py").read_text(), "price - 1"), "new", "NOTE").commentId
+    commit(root, "another discount")
+    there = comments.listed(revision=moved)
+    assert isinstance(there, ListedAt)
+    assert first not in [each.id for each in there.later]
+    assert there.later_without == 1

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from postil.comments.anchoring.reader import CommentReader
+from postil.comments.anchoring.travel import LOST
 from postil.comments.failures import FileAccessDenied, tell_problem
 from postil.comments.git.blame import list_sidecars_at, require_revision
 from postil.comments.git.file_names import find_new_name, list_old_names
 from postil.comments.git.objects import read_objects
 from postil.comments.git.recent_versions import RecentVersions
 from postil.comments.git.submodules import CommittedTree, find_past, list_pasts
-from postil.comments.model import Damage, Located
+from postil.comments.model import Damage, Located, OtherFile
 from postil.comments.operations.answers import CommentNow, comment_now
 from postil.comments.search.filters import file_matches
 from postil.comments.sidecar.dialects import Unreadable
@@ -27,6 +27,9 @@ from postil.core import call, limits
 from postil.workspace.digest import blob_id
 from postil.workspace.git import read_blob
 from postil.workspace.paths import RelativePath
+
+if TYPE_CHECKING:
+    from postil.comments.index.known_files import KnownFiles
 
 AT_ONCE = 200
 ELSEWHERE = "git names it, and has not got its content here"
@@ -48,6 +51,8 @@ class AtRevision(NamedTuple):
     """Comments made since, where their code was then; the first of them."""
     made_since: int
     """How many of them there are."""
+    without: int
+    """How many more were made since, whose code was not there then."""
     among: int
     """How many of these files it held in all."""
     damaged: list[Damage]
@@ -55,11 +60,17 @@ class AtRevision(NamedTuple):
 
 
 def list_at(
-    reader: CommentReader, revision: str, file: str, skip: int, limit: int, is_wanted: Callable[[CommentNow], bool]
+    reader: CommentReader,
+    revision: str,
+    file: str,
+    skip: int,
+    limit: int,
+    is_wanted: Callable[[CommentNow], bool],
+    known_files: KnownFiles | None = None,
 ) -> AtRevision:
     """Returns the comments of a revision in these files: a page of those that it held, and the first of later ones.
 
-    Raises NotFound when there is no such revision.
+    `known_files` knows in which other files their code may have been then. Raises NotFound when there is no such revision.
     """
     commit = require_revision(reader.tree, revision)
     root = reader.tree.root
@@ -67,17 +78,20 @@ def list_at(
     committed = {
         past.outside(name): blob for past in pasts for name, blob in list_sidecars_at(past.root, past.commit).items()
     }
+    keepers = known_files.list_keepers(file) if file and known_files is not None else ()
+
+    def may_hold(path: str) -> bool:
+        return not file or path in keepers or file_matches(file, path)
+
     held = [
         name.removesuffix(SUFFIX)
         for name in committed
-        if is_sidecar(name.rsplit("/", 1)[-1])
-        and is_text(name)
-        and (not file or file_matches(file, name.removesuffix(SUFFIX)))
+        if is_sidecar(name.rsplit("/", 1)[-1]) and is_text(name) and may_hold(name.removesuffix(SUFFIX))
     ]
     present = [
         path
         for path in reader.store.paths()
-        if (not file or file_matches(file, path)) and not _is_same(reader, path, committed.get(path + SUFFIX, ""))
+        if may_hold(path) and not _is_same(reader, path, committed.get(path + SUFFIX, ""))
     ]
     damaged: list[Damage] = []
     find_name = _make_name_finder()
@@ -95,23 +109,36 @@ def list_at(
     among = 0
     total = 0
     for past in pasts:
-        for each in _read_at(reader, past, _of(past, pasts, held), None, find_name, damaged):
+        for each, others in _read_at(reader, past, _of(past, pasts, held), None, find_name, damaged, known_files):
             known.add(each.id)
+            if file and not _is_about(file, each, others):
+                continue
             among += 1
             if is_wanted(each):
                 total += 1
                 if skip < total <= skip + limit:  # there may be very many: no more is held than is shown
                     listed.append(each)
-    later = (
-        each
-        for past in pasts
-        for each in _read_at(reader, past, _of(past, pasts, present), reader.store, find_old_name, damaged)
-    )
-    made = (each for each in later if each.id not in known and each.state != "orphaned" and is_wanted(each))
-    first = [*islice(made, limit)]
-    since = len(first) + sum(1 for _ in made)
+    first: list[CommentNow] = []
+    since = without = 0
+    for past in pasts:
+        some = _of(past, pasts, present)
+        for each, others in _read_at(reader, past, some, reader.store, find_old_name, damaged, known_files):
+            if each.id in known or not is_wanted(each) or (file and not _is_about(file, each, others)):
+                continue
+            if each.state == "orphaned":
+                without += 1
+                continue
+            since += 1
+            if since <= limit:
+                first.append(each)
     named = [*{each.filePath: each for each in damaged}.values()]
-    return AtRevision(commit.id, listed, total, first, since, among, named)
+    return AtRevision(commit.id, listed, total, first, since, without, among, named)
+
+
+def _is_about(file: str, each: CommentNow, others: Collection[str]) -> bool:
+    """Whether a comment was in such a file, or is kept there; of one that was nowhere whether it is or was there."""
+    paths = (each.filePath, each.path, *(others if each.state == "orphaned" else ()))
+    return any(file_matches(file, path) for path in paths)
 
 
 def list_lost_at(reader: CommentReader, commit: str, paths: Collection[str]) -> set[tuple[str, str]]:
@@ -121,7 +148,7 @@ def list_lost_at(reader: CommentReader, commit: str, paths: Collection[str]) -> 
     for past in list_pasts(reader.tree.root, commit) if paths else ():
         there = {past.outside(name) for name in list_sidecars_at(past.root, past.commit)}
         held = sorted(path for path in paths if path + SUFFIX in there)
-        for each in _read_at(reader, past, held, None, find_name, damaged):
+        for each, _ in _read_at(reader, past, held, None, find_name, damaged):
             if each.state in ("orphaned", "review"):
                 lost.add((each.filePath, each.id))
     return lost
@@ -159,10 +186,12 @@ def _read_at(
     store: Store | None,
     other_name: Callable[[CommittedTree, str], str],
     damaged: list[Damage],
-) -> Iterator[CommentNow]:
+    known_files: KnownFiles | None = None,
+) -> Iterator[tuple[CommentNow, Sequence[str]]]:
     """Yields the comments of these files in the code of a commit; without a store, the sidecars are the commit's own.
 
-    `other_name` says what a file that the commit does not have was called in it.
+    With each that is lost the other files that it was looked for in. `other_name` says what a file that the commit does
+    not have was called in it.
     """
     recent = RecentVersions(reader.tree)
     recent.expect(paths)
@@ -173,7 +202,7 @@ def _read_at(
         for some, there, large in _read_together(past, paths[first : first + AT_ONCE], store, elsewhere):
             damaged += [Damage(path, ELSEWHERE) for path in some if past.name(path) in elsewhere]
             known = [path for path in some if past.name(path) not in elsewhere]
-            yield from _locate_some(reader, past, known, there, large, store, other_name, damaged, recent)
+            yield from _locate_some(reader, past, known, there, large, store, other_name, damaged, recent, known_files)
 
 
 def _read_together(
@@ -207,7 +236,8 @@ def _locate_some(
     other_name: Callable[[CommittedTree, str], str],
     damaged: list[Damage],
     recent: RecentVersions,
-) -> Iterator[CommentNow]:
+    known_files: KnownFiles | None,
+) -> Iterator[tuple[CommentNow, Sequence[str]]]:
     for path in paths:
         source, sidecar = past.name(path), past.name(path + SUFFIX)
         called, content = path, there.get(source)
@@ -223,12 +253,47 @@ def _locate_some(
                 raise Unreadable(ELSEWHERE)
             apart = partial(_locate_apart, reader, path, past, called, present=store is not None)
             located = apart() if _is_large(data, content) else _locate(reader, path, data, content, apart, recent)
-            for each in map(comment_now, located):
-                yield replace(each, movedTo=each.movedTo or called) if called != path else each
+            for found, others in _look_elsewhere(reader, past, located, data, content, known_files, recent):
+                each = comment_now(found)
+                yield replace(each, movedTo=each.movedTo or called) if called != path else each, others
         except Unreadable as fault:
             damaged.append(Damage(path, str(fault)))
         except FileAccessDenied as fault:
             damaged.append(Damage(path, tell_problem(fault)))
+
+
+def _look_elsewhere(
+    reader: CommentReader,
+    past: CommittedTree,
+    located: Iterable[Located],
+    data: bytes | None,
+    content: bytes | None,
+    known_files: KnownFiles | None,
+    recent: RecentVersions,
+) -> Iterator[tuple[Located, Sequence[str]]]:
+    """Yields some comments of a file; those that lost their code there where it was in a file that is known to have it.
+
+    With each the other files that are known.
+    """
+    again: dict[str, tuple[Located, Sequence[str]]] = {}
+    for each in located:
+        others = known_files.list_of(each) if known_files is not None and each.place.state in LOST else ()
+        if others and not _is_large(data, content):
+            again[each.comment.id] = each, others
+        else:
+            yield each, others
+    if not again:
+        return
+    path = next(each.filePath for each, _ in again.values())
+    names = {past.name(other): other for _, others in again.values() for other in others}
+    there = read_objects(past.root, names, largest=limits.HERE, most=TOGETHER) if not past.folder else {}
+    elsewhere = [OtherFile(names[name], decode(text)) for name, text in there.items()]
+    for found in _locate(reader, path, data, content, None, recent, elsewhere) if elsewhere else ():
+        if found.comment.id in again:
+            _, others = again[found.comment.id]
+            if found.place.path in others:
+                again[found.comment.id] = found, others
+    yield from again.values()
 
 
 def _is_large(data: bytes | None, content: bytes | None) -> bool:
@@ -265,8 +330,9 @@ def _locate(
     content: bytes | None,
     apart: Callable[[], Iterable[Located]] | None = None,
     recent: RecentVersions | None = None,
+    elsewhere: Sequence[OtherFile] = (),
 ) -> list[Located]:
     source = None
     if content is not None:
         source = Source(RelativePath(path), decode(content), blob_id(content, reader.tree.id_width))
-    return reader.locate(Sidecar(path, data), source, apart=apart and (lambda: [*apart()]), recent=recent)
+    return reader.locate(Sidecar(path, data), source, elsewhere, apart and (lambda: [*apart()]), recent)

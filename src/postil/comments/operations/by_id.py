@@ -78,6 +78,8 @@ class PlainListAt(Struct, frozen=True, omit_defaults=True):
     damaged: tuple[Damage, ...] = ()
     laterTotal: int = 0
     """How many comments were made since, where not all are here."""
+    laterWithoutCode: int = 0
+    """How many more were made since, whose code was not there then."""
 
 
 class Listed(Answer, frozen=True):
@@ -125,6 +127,7 @@ class ListedAt(Listed, frozen=True):
     revision: str = ""
     later: tuple[CommentNow, ...] = ()
     later_total: int = 0
+    later_without: int = 0
 
     def for_model(self) -> str:
         none = tell_none(self.total, self.among, f" at {self.revision[:12]}")
@@ -136,6 +139,8 @@ class ListedAt(Listed, frozen=True):
             lines += ["", "Made since, and where their code was then:", *map(show_line, self.later)]
         if self.later_total > len(self.later):
             lines.append(f"… and {self.later_total - len(self.later)} more made since")
+        if self.later_without:
+            lines.append(f"… and {self.later_without} made since had no code there then")
         return "\n".join(lines) + warn_damaged(self.damaged)
 
     def for_person(self) -> str:
@@ -143,7 +148,7 @@ class ListedAt(Listed, frozen=True):
 
     def plain(self) -> PlainListAt:
         total = self.later_total if self.later_total > len(self.later) else 0
-        return PlainListAt(self.revision, self.comments, self.later, self.damaged, total)
+        return PlainListAt(self.revision, self.comments, self.later, self.damaged, total, self.later_without)
 
 
 class Shown(Answer, frozen=True, omit_defaults=True):
@@ -316,15 +321,18 @@ class CommentsById:
         )
         if revision:
             from postil.comments.git.revision import list_at  # only for the past
+            from postil.comments.index.known_files import KnownFiles
 
             def is_wanted(each: CommentNow) -> bool:
                 there = not last or is_on(each, file, first, last)
                 return there and conditions.hold_for(each)
 
-            found = list_at(self._context.reader, revision, file, skip, limit, is_wanted)
+            known_files = KnownFiles(self._context.overview)
+            found = list_at(self._context.reader, revision, file, skip, limit, is_wanted, known_files)
             held, damaged, later = tuple(found.held), tuple(found.damaged), tuple(found.later)
             shown = ListedAt(held, found.total, damaged, skipped=skip, among=found.among)
-            return replace(shown, revision=found.commit, later=later, later_total=found.made_since)
+            since = {"later_total": found.made_since, "later_without": found.without}
+            return replace(shown, revision=found.commit, later=later, **since)
         overview = self._context.overview
         overview.refresh()
         if changed or last:
