@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from postil.anchor.model import Source
 from postil.anchor.page import Page
 from postil.anchor.travelled import Travelled
@@ -78,6 +80,30 @@ def test_an_import_goes_along_only_with_a_renamed_file() -> None:
     found = travelled(MOVED)
     assert found.judge(0, 0) != "moved"
     assert found.judge(0, 0, renamed=True) != "review"
+
+
+@pytest.mark.parametrize(
+    ("path", "imports"),
+    [
+        ("a.go", 'import (\n\t"path/filepath"\n\t"encoding/json"\n\t"example.org/system"\n)\n'),
+        ("a.ts", "import {\n  type EstimatedGas,\n  type ParametersOfGas,\n  estimateGas,\n} from './gas.js'\n"),
+        ("a.ts", "export {\n  type EstimatedGas,\n  type ParametersOfGas,\n  estimateGas,\n} from './gas.js'\n"),
+        ("a.py", "from shop.prices import (\n    gross_price,\n    rounded_price,\n    currencies,\n)\n"),
+        ("a.rs", "use crate::{\n    prices::gross,\n    prices::rounded,\n    currencies::all,\n};\n"),
+        ("a.rs", "use prices::gross;\nuse prices::rounded;\npub(crate) use currencies::all;\nuse std::fmt::Debug;\n"),
+    ],
+)
+def test_imports_prove_nothing_in_lists_either(path: str, imports: str) -> None:
+    old, other = Page(Source(imports + KEPT, path)), Page(Source(imports + "other = 1\n", f"b{path}"))
+    found = Travelled(old, Page(Source(KEPT, path)), other, lambda _: False)
+    assert {found.judge(row, row) for row in range(4)} == {""}
+
+
+def test_code_that_begins_like_an_import_is_code() -> None:
+    rows = "important = weigh(1)\nfromage = cheese(2)\nrequired = fill(3)\npackages = pack(4)\n"
+    pages = Page(Source(rows, "a.py")), Page(Source("", "a.py")), Page(Source(f"import os\n\n{rows}", "b.py"))
+    found = Travelled(*pages, lambda _: False)
+    assert {found.judge(row, row + 2) for row in range(4)} == {"moved"}
 
 
 def test_the_words_of_a_function_go_along_with_it() -> None:

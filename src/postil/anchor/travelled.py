@@ -3,8 +3,8 @@
 Code travelled when rows around it left its file, were not in the other file before, and stand there now around the
 place in question, in their order; or when the function around it has gone from the one file and is new in the other.
 Code was copied, and did not travel, when the function or class around it is still in its file and was edited there, or
-when most of what is around it stands in both files. Imports, decorators, comments and parameters that an object keeps
-stand in many files: they prove little.
+when most of what is around it stands in both files. Imports (also in lists), decorators, comments and parameters that
+an object keeps stand in many files: they prove little.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import cached_property
 
 from rapidfuzz.distance import Indel
 
-from postil.anchor.page import Page, find_opener, is_bare
+from postil.anchor.page import LONGEST_KEY, Page, find_opener, is_bare
 from postil.anchor.side_by_side.alignment import Alignment, align
 from postil.anchor.syntax.symbols import Symbol
 
@@ -32,8 +32,13 @@ _ALIKE = 0.6  # how much of a row is left in one that may be it
 _BOTH = 2  # rows of a function that stand in both files: so many were copied
 _GENERIC = 0.15  # what a row is worth that stands in many files
 _ANYWHERE = re.compile(
-    r"""import|from|use\b|using|package|\#include|require|(?:const|var|let)\S*=require|'use strict'|"use strict"|"""
-    r"""@|//|/\*|\*|\#|--|<!--|:\w+:|\"\"\"|\'\'\'|__\w+__="""
+    r"""(?:import|from|using|package|require|require_relative)\b|(?:pub\b\S*\s+)?use\s|extern\s+crate\b|"""
+    r"""(?:const|var|let)\b[^;]*=\s*require\b|export\b[^;]*\sfrom\s*['"]|\}\s*from\s*['"]|'use strict'|"use strict"|"""
+    r"""@|//|/\*|\*|\#|--|<!--|:\w+:|\"\"\"|\'\'\'|__\w+__\s*="""
+)
+# The head of a list of names that are imported, or handed on.
+_LISTS = re.compile(
+    r"""import\b[^;'"]*[({]\s*$|from\b.*\bimport\s*\(|(?:pub\b\S*\s+)?use\b.*\{\s*$|export\s+(?:type\s+)?\{\s*$"""
 )
 # What many objects begin with: the head of what makes one, and a parameter that it keeps under its own name.
 _KEPT = re.compile(r"(?:async)?(?:def__init__|constructor)\(.*|(?:self|this)(?:\.|->)[#_]?(?:m_)?(\w+)=_?\1;?")
@@ -43,8 +48,8 @@ Held = Callable[[str], bool]
 
 
 def stands_anywhere(row: str) -> bool:
-    """Returns whether a row is one of many files: an import, a comment, a decorator. Blanks do not count."""
-    return _ANYWHERE.match("".join(row.split())) is not None
+    """Returns whether a row is one of many files: an import, a comment, a decorator."""
+    return _ANYWHERE.match(row.lstrip()[:LONGEST_KEY]) is not None
 
 
 class Travelled:
@@ -84,7 +89,7 @@ class Travelled:
     def _weigh_proof(self, row: int, at: int, renamed: bool) -> str:
         others = [self._weigh(near, row, at) for near in self._around(row) if near != row]
         proof = self.count_proof(row, at)
-        if _ANYWHERE.match(self.old.keys[row]) and not renamed:
+        if self._stands_anywhere(row) and not renamed:
             if proof < _ENOUGH:
                 return ""
             return "moved" if self._goes_along(row, at) else "review"
@@ -116,7 +121,7 @@ class Travelled:
     def _weigh_kind(self, near: int, place: int) -> float:
         """Returns what an old row is worth at a place; -1 is the one where it would be worth most."""
         key = self.old.keys[near]
-        if _ANYWHERE.match(key) or _KEPT.fullmatch(key):
+        if self._stands_anywhere(near) or _KEPT.fullmatch(key):
             return _GENERIC
         single = place < 0 or len(self.other.places[self.other.keys[place]]) == 1
         return 1.0 if self._times[key] == 1 and single else _COMMON
@@ -143,8 +148,8 @@ class Travelled:
             rows = range(len(self.old)) if mine else range(0)  # the old text is a fragment of the function
         if own := self._find_own(mine):
             here = range(own.span.start - 1, min(own.span.last, len(self.now)))
-            got = sum(self._stayed.backward[at] < 0 and self._tells(self.now.keys[at]) for at in here)
-            lost = sum(self._stayed.forward[at] < 0 and self._tells(self.old.keys[at]) for at in rows)
+            got = sum(self._stayed.backward[at] < 0 and _tells(self.now, at) for at in here)
+            lost = sum(self._stayed.forward[at] < 0 and _tells(self.old, at) for at in rows)
             if 2 * got > lost or (own.is_function and self._count_both(rows[1:])[0] >= _BOTH):
                 return True
         scopes = [
@@ -176,23 +181,17 @@ class Travelled:
         known = self._scopes.get(rows)
         if known is None:
             both, left = self._count_both(rows)
-            telling = sum(map(self._tells, self.old.keys[rows.start : rows.stop]))
+            telling = sum(_tells(self.old, row) for row in rows)
             known = self._scopes[rows] = both >= _ENOUGH and both > left and 2 * both >= telling
         return known
 
     def _count_both(self, rows: range) -> tuple[int, int]:
         """Returns how many telling rows are new in the other file and stayed in their own, and how many left it."""
         came = [
-            row
-            for row in rows
-            if self._came[row] >= 0 and self._tells(key := self.old.keys[row]) and not self._held(key)
+            row for row in rows if self._came[row] >= 0 and _tells(self.old, row) and not self._held(self.old.keys[row])
         ]
         both = sum(self._stayed is not None and self._stayed.forward[row] >= 0 for row in came)
         return both, len(came) - both
-
-    @staticmethod
-    def _tells(key: str) -> bool:
-        return len(_WORDS.sub("", key)) >= _SHORTEST and not _ANYWHERE.match(key) and not _KEPT.fullmatch(key)
 
     def _goes_along(self, row: int, at: int) -> bool:
         """Returns whether words stand unchanged where they would, in the function that travelled or above it.
@@ -232,6 +231,22 @@ class Travelled:
             return False  # what it is a method of is still here: another class has such a method as well
         return name not in here
 
+    def _stands_anywhere(self, row: int) -> bool:
+        """Returns whether an old row is an import, alone or one of a list, a comment or a decorator."""
+        return row in self._imported or stands_anywhere(self.old.rows[row])
+
+    @cached_property
+    def _imported(self) -> set[int]:
+        """The old rows in lists of what is imported."""
+        heads = {
+            row for row in self.old.children if row >= 0 and _LISTS.match(self.old.rows[row].lstrip()[:LONGEST_KEY])
+        }
+        found: set[int] = set()
+        for row, above in enumerate(self.old.parents if heads else ()):
+            if above in heads or above in found:
+                found.add(row)
+        return found
+
     @cached_property
     def _came(self) -> list[int]:
         """Where each old row is in the other file; -1 where it is not.
@@ -242,7 +257,7 @@ class Travelled:
         aligned = align(self.old, self.other)
         came = [*aligned.forward]
         for row, key in enumerate(self.old.keys):
-            if came[row] < 0 and self._tells(key) and self._times[key] == 1:
+            if came[row] < 0 and self._times[key] == 1 and _tells(self.old, row):
                 only = self.other.places.get(key, ())
                 if len(only) == 1 and aligned.backward[only[0]] < 0:
                     came[row] = only[0]
@@ -255,6 +270,11 @@ class Travelled:
     @cached_property
     def _times(self) -> Counter[str]:
         return Counter(self.old.keys)
+
+
+def _tells(page: Page, row: int) -> bool:
+    key = page.keys[row]
+    return len(_WORDS.sub("", key)) >= _SHORTEST and not stands_anywhere(page.rows[row]) and not _KEPT.fullmatch(key)
 
 
 def _step(page: Page, row: int, step: int) -> int:
