@@ -164,3 +164,39 @@ def test_a_bracket_of_a_function_that_is_gone_is_not_silently_that_of_another() 
     new = HELP[:start] + called + HELP[end:]
     said, place = _find_place(HELP, new, 11)
     assert not said, place
+
+
+FEATURES = """#include "check.h"
+
+void test_features(void)
+{
+\tint caps = features();
+
+#ifdef THREADS
+\tcheck((caps & THREADS) != 0);
+#else
+\tcheck((caps & THREADS) == 0);
+#endif
+}
+"""
+BACKENDS = """
+void test_backends(void)
+{
+\tconst char *name = backend();
+
+#if defined(SHA_OPENSSL)
+\tcheck_equal("openssl", name);
+#elif defined(SHA_WIN32)
+\tcheck_equal("win32", name);
+#else
+\tcheck(name == 0);
+#endif
+}
+"""
+
+
+def test_the_last_bracket_of_a_file_is_not_that_of_another_function_below() -> None:
+    """A preprocessor's lines stand at the margin in every function; the diff may leave the last of them at the end."""
+    now = FEATURES.replace("test_features", "test_basic").replace("#endif\n}", "#endif\n\n\tcheck(caps & REGEX);\n}")
+    assert relocate(FEATURES, now + BACKENDS, Span(12), "a.c").span == Span(14, 14)
+    assert relocate(FEATURES, now, Span(12), "a.c").span == Span(14, 14)

@@ -1,8 +1,11 @@
 """Where rows are expected, from the alignment alone."""
 
+import pytest
+
 from postil.anchor.counterparts import Counterparts
-from postil.anchor.model import Source
+from postil.anchor.model import Source, Span
 from postil.anchor.page import Page
+from postil.anchor.relocate import relocate
 
 OLD = "".join(f"line_{number} = {number}\n" for number in range(20))
 
@@ -113,3 +116,36 @@ def test_of_equal_rows_in_a_function_it_is_the_same_in_order_or_a_person_is_aske
     likeness, at = doubted.find_in_function(2, 2)
     assert at == 9
     assert 0.6 < likeness < 0.8
+
+
+HANDLE = """export async function handle<T extends Router>(
+): Promise<Response> {
+  const create = async () => {
+  };
+      continue;
+    }
+"""
+HANDLES = """export async function handle<T extends Router>(
+): Promise<Response> {
+  const onHead = (head: Answer, streams: boolean) => {
+        continue;
+        continue;
+      }
+"""
+LISTS = """def list_users(page):
+    found = load(
+        page,
+        user,
+    )
+    return found
+"""
+ROUTED = f'@route(\n    "/users",\n    cache=True,\n)\n{LISTS}'
+CUT = f'    "/users",\n    cache=True,\ndef list_people(page):\n    found = load(\n)\n{LISTS}'
+
+
+@pytest.mark.parametrize(("path", "old", "line", "new"), [("a.ts", HANDLE, 6, HANDLES), ("a.py", ROUTED, 4, CUT)])
+def test_a_bracket_after_an_inner_function_or_above_its_own_leaves_it_only_after_asking(
+    path: str, old: str, line: int, new: str
+) -> None:
+    """A function ended where one in it began, and a decorator is above its own: looking for such brackets failed."""
+    assert relocate(old, new, Span(line), path).state == "review"

@@ -61,6 +61,22 @@ def test_functions_come_from_symbols_and_else_from_indentation() -> None:
     assert page(CODE, "a.py").frame_end(1) == 6
 
 
+def test_a_function_ends_with_its_bracket_however_its_head_is_laid_out_and_whatever_is_in_it() -> None:
+    rows = [
+        "function sum(",
+        "  parts,",
+        ") {",
+        "  const add = () => {",
+        "    note()",
+        "  }",
+        "  return add",
+        "}",
+        "last()",
+    ]
+    assert page("\n".join(rows), "a.ts").frame_end(0) == 7
+    assert page("\n".join(rows), "a.ts").frame_end(3) == 5
+
+
 def test_a_header_ends_where_its_brackets_are_balanced() -> None:
     found = page("call(a,\n     b)\nnext()\n")
     assert found.header(0) == ["call", "(", "a", ",", "b", ")"]

@@ -121,7 +121,7 @@ class Counterparts:
             return likeness, best
         head = self.old.frames[row]
         before = list_alike(self.old, head, key)
-        if len(before) == len(same):
+        if len(before) == len(same) and row in before:  # a decorator stands above its function
             return likeness, same[before.index(row)]
         return min(likeness, _DOUBTFUL), min(same, key=lambda at: abs((at - home) - (row - head)))
 
@@ -139,7 +139,7 @@ class Counterparts:
         if home < 0 or not key:
             return 0.0, -1
         before, same = list_alike(self.old, head, key), list_alike(self.new, home, key)
-        if len(before) != len(same):
+        if len(before) != len(same) or row not in before:
             return 0.0, -1
         return _LONE if len(same) == 1 else _DOUBTFUL, same[before.index(row)]
 

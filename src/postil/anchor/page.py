@@ -27,6 +27,8 @@ LONGEST_KEY = 400
 LONGEST_TEXT, MOST_ROWS = 4_000, 400
 _BARE = re.compile(r"[\])};,{]*")
 _BARE_ROWS = 3  # bare rows that may stand between a row and what it belongs to
+_DIRECTIVE = re.compile(r"\s*#\s*(?:if|ifdef|ifndef|else|elif|elifdef|elifndef|endif)\b")
+_DIRECTIVES = 200  # rows of a preprocessor that may stand between a bracket and what it closes
 _REMARKS = ("//", "/*", "*", "#", "--", "<!--", ";", "%", '"""')
 
 
@@ -211,13 +213,13 @@ class Page:
         return found
 
     def frame_end(self, head: int) -> int:
-        """The last row of the function that begins on a row."""
+        """The last row of the function that begins on a row: by its syntax, or by its layout where that is broken."""
         last = self._frame_ends.get(head)
         if last is None:
             last, frames = self.ends[head], self.frames
             while last + 1 < len(frames) and frames[last + 1] == head:
                 last += 1
-            self._frame_ends[head] = last
+            last = self._frame_ends[head] = max(last, _find_function_ends(self).get(head, last))
         return last
 
     @cached_property
@@ -285,22 +287,32 @@ def is_bare(key: str) -> bool:
 
 
 def find_opener(page: Page, row: int) -> int:
-    """The row that a bracket closes: the one before it under the same row, lone braces skipped; or -1."""
-    above = page.before(row)
-    for _ in range(_BARE_ROWS):
-        if above >= 0 and is_bare(page.keys[above]):
-            above = page.before(above)
-    return above if above >= 0 and not is_bare(page.keys[above]) else -1
+    """The row that a bracket closes: the one before it under the same row; or -1.
+
+    Lone braces are skipped, and the lines of a preprocessor, which stand at the margin whatever they are in.
+    """
+    above, bare = page.before(row), 0
+    for _ in range(_DIRECTIVES):
+        if above < 0 or not (is_bare(page.keys[above]) or _DIRECTIVE.match(page.rows[above])):
+            return above
+        bare += is_bare(page.keys[above])
+        if bare > _BARE_ROWS:
+            break
+        above = page.before(above)
+    return -1
 
 
 def find_closing(page: Page, row: int, mark: str) -> int:
     """The row after this one, under the same row, that begins with a bracket; or -1 where none is near."""
-    at = row
-    for _ in range(_BARE_ROWS):
+    at, left = row, _BARE_ROWS
+    for _ in range(_DIRECTIVES):
         at = page.after(at)
         if at < 0 or page.keys[at][:1] == mark:
+            return at
+        left -= not _DIRECTIVE.match(page.rows[at])
+        if not left:
             break
-    return at
+    return -1
 
 
 def list_alike(page: Page, head: int, key: str) -> list[int]:
@@ -342,6 +354,12 @@ def find_word(page: Page, word: str) -> list[int]:
             end = starts[row + 1] if row + 1 < len(starts) else len(text)
         at = text.find(word, end)
     return found
+
+
+@lru_cache(4)
+def _find_function_ends(page: Page) -> dict[int, int]:
+    """The last row of each function as syntax tells, by its first row."""
+    return {each.line - 1: min(each.span.last, len(page)) - 1 for each in page.symbols if each.is_function}
 
 
 @lru_cache(4)

@@ -107,7 +107,7 @@ class Alignment:
             return True
         if self._is_left(row, at):
             return False
-        up, over = self.old.parents[row], self.new.parents[at]
+        up, over = self._find_above(row, at)
         while up >= 0 and over >= 0:
             if self._is_left(up, over):
                 return False
@@ -122,10 +122,7 @@ class Alignment:
     def may_be_copy(self, row: int, at: int) -> bool:
         """Returns whether a place may be in a copy of what is around a row, as far as texts tell. Asks no syntax."""
         old, new = self.old, self.new
-        up, over = row, at
-        if old.keys[row] and is_bare(old.keys[row]):  # a bracket is under the row that it closes
-            opener, opens = find_opener(old, row), find_opener(new, at)
-            up, over = (opener, opens) if opener >= 0 and opens >= 0 else (row, at)
+        up, over = self._find_closed(row, at) or (row, at)
         while up >= 0 and over >= 0 and old.keys[up] == new.keys[over]:
             up, over = old.parents[up], new.parents[over]
         if up < 0 or over < 0:
@@ -137,6 +134,17 @@ class Alignment:
             return True
         near = [key for key in old.keys[max(0, row - _NEAR) : row + _NEAR + 1] if len(key) > 2]
         return any(len(new.places.get(key, ())) > len(old.places[key]) for key in near)
+
+    def _find_above(self, row: int, at: int) -> tuple[int, int]:
+        """Returns the rows that an old row and a new one are under."""
+        return self._find_closed(row, at) or (self.old.parents[row], self.new.parents[at])
+
+    def _find_closed(self, row: int, at: int) -> tuple[int, int] | None:
+        """Returns the rows that brackets close, which they are under. Nothing for other rows, or where none is near."""
+        if not self.old.keys[row] or not is_bare(self.old.keys[row]):
+            return None
+        opener, opens = find_opener(self.old, row), find_opener(self.new, at)
+        return (opener, opens) if opener >= 0 and opens >= 0 else None
 
     def _is_left(self, row: int, at: int) -> bool:
         """Returns whether most of what is under an old row, as far as it can be told, is not under the new one."""
