@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from postil.comments.model import Addition, NewComment, NewMarker
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.json_edit import Items
-from postil.comments.sidecar.ledger import Ledger
+from postil.comments.sidecar.ledger import Ledger, find_position
 
 asked: list[int] = []
 
@@ -73,3 +75,21 @@ def test_a_marker_on_which_many_comments_are_hung_is_written_once(monkeypatch: p
     kept = json.loads(sidecar.text())
     assert [each["commentIds"] for each in kept["ghostMarkers"]] == [["c_2", "c_4"], ["c_0", "c_1", "c_3", "c_5"]]
     assert [each["ghostMarkerId"] for each in kept["comments"]] == ["gm_2", "gm_2", "gm_0", "gm_0", "gm_0", "gm_0"]
+
+
+def test_comments_that_stand_in_no_order_are_not_looked_through_either() -> None:
+    """20,000 of them that came to 20,000 took 12 seconds."""
+    asked.clear()
+    ledger = Ledger([("a", Counted(2)), ("b", Counted(1)), *((f"c_{n}", Counted(300)) for n in range(1000))], [])
+    for n in range(1000):
+        ledger.place(f"n_{n}", Counted(1))
+    assert len(asked) < 2000 * 40
+
+
+@given(st.lists(st.integers(1, 9), max_size=20), st.lists(st.integers(1, 9), max_size=20))
+def test_a_comment_stands_behind_the_last_that_is_not_greater(lines: list[int], new: list[int]) -> None:
+    ledger, held = Ledger([(str(n), line) for n, line in enumerate(lines)], []), lines[:]
+    for number, line in enumerate(new):
+        at = find_position(held, line)
+        assert ledger.place(f"n_{number}", line) == at
+        held.insert(at, line)

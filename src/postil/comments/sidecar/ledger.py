@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from operator import le
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 if TYPE_CHECKING:
@@ -62,16 +62,16 @@ class Ledger:
 
 
 class _Lines:
-    """The lines of a list, sorted as the extension keeps them, or not."""
+    """The lines of a list, sorted as the extension keeps them, or not: the place of one is that of `find_position`."""
 
     def __init__(self, lines: list[int]) -> None:
-        self._lines = lines
-        self._sorted = all(map(le, lines, lines[1:]))
+        self._least = [*accumulate(reversed(lines), min)][::-1]
+        """For each line the least of it and all behind it, which is sorted in any case."""
 
     def insert(self, line: int) -> int:
         """Returns the place of a line that comes to them."""
-        at = bisect_right(self._lines, line) if self._sorted else find_position(self._lines, line)
-        self._lines.insert(at, line)
+        at = bisect_right(self._least, line)
+        self._least.insert(at, line)  # those before have one behind them that is not greater
         return at
 
 
