@@ -81,6 +81,7 @@ def test_what_lies_behind_a_link_is_no_copy_of_a_damaged_file(comments: Comments
 
 def test_of_very_many_copies_not_all_are_held(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(set_aside, "MOST_LISTED", 3)
+    write(root_of(comments), f".git/postil/damaged/{comments.tree.key}/.postil-1-a.tmp", b"of a killed process")
     for number in range(5):
         write(root_of(comments), f".git/postil/damaged/{comments.tree.key}/{number}/a.py", b"x")
     assert [name.split("/")[-2] for name in comments.maintenance.check_files().aside] == ["0", "1", "2"]

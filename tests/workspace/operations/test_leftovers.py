@@ -46,10 +46,12 @@ def test_they_are_named_first_and_removed_on_request(root: Path, leftovers: Left
         leave(root / ".postil-2-b.tmp"),
         leave(root / ".git" / ".postil-3-c.tmp"),
         leave(root / ".git" / "postil" / ".postil-4-d.tmp"),
+        leave(root / ".git" / "postil" / "comments" / "texts" / "ab" / ".postil-5-e.tmp"),
+        leave(root / ".git" / "postil" / "damaged" / "key" / ".postil-6-f.tmp"),
     ]
     found = leftovers.leftovers_are_gone()
     assert (found.status, found.fix) == ("warning", "Run `postil workspace clean --fix`")
-    assert len(leftovers.clean().files) == 4
+    assert len(leftovers.clean().files) == 6
     assert all(path.exists() for path in left)
     assert leftovers.clean(fix=True).removed
     assert not any(path.exists() for path in left)

@@ -15,7 +15,7 @@ from postil.comments.source_tree import SourceTree
 from postil.comments.storage.store import SUFFIX
 from postil.core import call
 from postil.workspace.clones.sharing import make_own_folder
-from postil.workspace.files import atomic_write, make_folder
+from postil.workspace.files import BEGUN, atomic_write, make_folder
 from postil.workspace.paths import RelativePath
 
 MOST_LISTED = 1000
@@ -43,7 +43,8 @@ def list_set_aside(tree: SourceTree) -> Iterator[str]:
     top = os.path.join(folder, "damaged", tree.key) if folder else ""
     if any(map(os.path.islink, (top, os.path.dirname(top)))):
         return
-    walk = ((here, name) for here, names in _walk_in_order(top) for name in sorted(names))
+    found = ((here, name) for here, names in _walk_in_order(top) for name in sorted(names))
+    walk = ((here, name) for here, name in found if not name.startswith(BEGUN))
     for here, name in islice(walk, MOST_LISTED):
         yield _show(tree, os.path.join(here, name))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import Annotated
 
 from msgspec import Meta
@@ -27,6 +28,8 @@ OLDEST_GIT = (2, 36)
 """Before it, `core.fsync` does not exist, and what git acknowledged may be lost with the power."""
 
 
+MOST_FOLDERS = 2000
+"""Folders of ours in which temporary files are looked for."""
 MOST_NAMED = 8
 """How many settings of the repository are named."""
 
@@ -205,8 +208,9 @@ def clean_leftovers(repository: Repository, *, fix: bool) -> list[str]:
 def _list_folders(repository: Repository) -> Iterator[tuple[str, str]]:
     """Yields root and folder of each place that may hold some: git names those of the work tree in one walk."""
     yield repository.common_dir, ""
-    if os.path.isdir(repository.postil_folder()):
-        yield repository.postil_folder(), ""
+    own = repository.postil_folder()
+    for here, _, _ in islice(os.walk(own), MOST_FOLDERS):  # which follows no link
+        yield own, os.path.relpath(here, own) if here != own else ""
     if not repository.bare:
         found = git_lines(
             repository.root, "ls-files", "-z", "--others", "--ignored", "--exclude=.postil-*.tmp", separator=b"\0"
