@@ -242,6 +242,23 @@ def test_ci_tells_only_of_code_that_the_change_lost(comments: Comments) -> None:
     assert {each.id for each in views(comments).report("base~1").comments} == {before, kept, since}
 
 
+def test_ci_does_not_tell_of_code_that_was_lost_before_its_file_got_another_name(comments: Comments) -> None:
+    root = Path(comments.tree.root)
+    for line in (2, 6):
+        comments.add("a.py", line, f"about {line}", "TODO")
+    commit(root, "commented")
+    write(root, "a.py", without_step(1))
+    commit(root, "took the first out")
+    git(root, "branch", "base")
+    for name in ("a.py", "a.py.comments"):
+        git(root, "mv", name, name.replace("a.py", "renamed.py"))
+    commit(root, "renamed")
+    assert views(comments).report("base", failOn="lost").comments == ()
+    write(root, "renamed.py", "import os\n")
+    found = views(comments).report("base", failOn="lost")
+    assert ([each.text for each in found.comments], found.lost) == (["about 6"], 1)
+
+
 def without_step(number: int) -> str:
     return CODE.replace(f"def step_{number}(state):\n    return state + {number}\n\n\n", "")
 

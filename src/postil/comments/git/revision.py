@@ -141,16 +141,25 @@ def _is_about(file: str, each: CommentNow, others: Collection[str]) -> bool:
     return any(file_matches(file, path) for path in paths)
 
 
-def list_lost_at(reader: CommentReader, commit: str, paths: Collection[str]) -> set[tuple[str, str]]:
-    """Returns the files and ids of those comments that a commit held in some files without their code, or in doubt."""
+def list_lost_at(
+    reader: CommentReader, commit: str, paths: Collection[str], changed: Iterable[str]
+) -> set[tuple[str, str]]:
+    """Returns the files and ids of those comments that a commit held in some files without their code, or in doubt.
+
+    Where it had one of these files not yet: of those that changed and have no comment file any more the ids, too,
+    without a file. They went along with their file.
+    """
     lost: set[tuple[str, str]] = set()
     find_name, damaged = _make_name_finder(), list[Damage]()
     for past in list_pasts(reader.tree.root, commit) if paths else ():
         there = {past.outside(name) for name in list_sidecars_at(past.root, past.commit)}
         held = sorted(path for path in paths if path + SUFFIX in there)
+        if len(held) < len(paths):
+            left = {path for path in changed if path + SUFFIX in there and not reader.store.has(RelativePath(path))}
+            held = [*held, *sorted(left.difference(held))]
         for each, _ in _read_at(reader, past, held, None, find_name, damaged):
             if each.state in ("orphaned", "review"):
-                lost.add((each.filePath, each.id))
+                lost.add((each.filePath if each.filePath in paths else "", each.id))
     return lost
 
 

@@ -245,11 +245,12 @@ class ViewTools:
         found: list[CommentNow] = []
         total = lost = 0
         for each in context.overview.index.stream(inside, (names, names)):
+            is_lost, name = _is_lost(each), each.comment.id
             if touches_changed(changed, each) and not (
-                _is_lost(each) and (each.filePath, each.comment.id) in lost_before
+                is_lost and ((each.filePath, name) in lost_before or ("", name) in lost_before)
             ):
                 total += 1
-                lost += _is_lost(each)
+                lost += is_lost
                 if total <= MOST_REPORTED:
                     found.append(comment_now(each))
         found.sort(key=lambda each: (each.movedTo or each.filePath, each.line, each.id))
@@ -260,14 +261,16 @@ class ViewTools:
     def _list_lost_before(
         self, commit: str, changed: Mapping[str, Changed], inside: str, values: tuple[str, str]
     ) -> set[tuple[str, str]]:
-        """Returns the comments of changed files whose code was gone or in doubt at a commit: the change lost none."""
+        """Returns the comments of changed files whose code was gone or in doubt at a commit: the change lost none.
+
+        Of those in a file that is gone now only the ids.
+        """
         from postil.comments.git.revision import list_lost_at  # only where something is lost
         from postil.comments.show.changed_lines import touches_changed
 
         lost = self._context.overview.index.stream(f"{inside} AND state IN ('orphaned', 'review')", values)
-        return list_lost_at(
-            self._context.reader, commit, {each.filePath for each in lost if touches_changed(changed, each)}
-        )
+        paths = {each.filePath for each in lost if touches_changed(changed, each)}
+        return list_lost_at(self._context.reader, commit, paths, changed)
 
     def _count_lines(self, found: Sequence[CommentNow]) -> dict[str, int]:
         paths = {each.path for each in found if each.state in ("orphaned", "review")}
