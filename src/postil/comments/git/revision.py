@@ -70,7 +70,7 @@ def list_at(
 ) -> AtRevision:
     """Returns the comments of a revision in these files: a page of those that it held, and the first of later ones.
 
-    `known_files` knows in which other files their code may have been then. Raises NotFound when there is no such revision.
+    `known_files` knows in which other files their code may have been then. Raises NotFound for no such revision.
     """
     commit = require_revision(reader.tree, revision)
     root = reader.tree.root
