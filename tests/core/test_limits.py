@@ -54,7 +54,8 @@ def test_the_table_is_changed_knowingly() -> None:
     mib = 1 << 20
     assert {name: value for name, value in vars(limits).items() if name.isupper()} == {
         "KIB": 1024, "MIB": mib,
-        "FRAME": 4 * mib, "HEAD": 65_536, "BODIES": 48 * mib, "BODIES_OF_ONE": 16 * mib,
+        "FRAME": 4 * mib, "HEAD": 65_536, "HEADS": 8 * mib, "UNSEEN": 16 * mib,
+            "PEEKED": 4 * mib, "FORMS": 4 * mib, "BODIES": 48 * mib, "BODIES_OF_ONE": 16 * mib,
             "AT_WORK": 16 * mib, "ON_DISK": 256 * mib, "LARGE": 262_144,
             "ANSWERS": 24 * mib, "ANSWERS_OF_ONE": 16 * mib,
         "WEBHOOK": 2 * mib, "WEBHOOKS": 16 * mib, "WEBHOOKS_OF_ONE": 4 * mib,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import select
 import socket
 import subprocess
 import sys
@@ -124,6 +125,10 @@ class Connection:
             self._more()
         found, self._buffer = self._buffer[:size], self._buffer[size:]
         return found
+
+    def can_be_read(self, timeout: float = 0.2) -> bool:
+        """Whether something comes, or the end, within a moment."""
+        return bool(select.select([self.socket], [], [], timeout)[0])
 
     def is_closed(self) -> bool:
         """Wait until the server closes the connection."""

@@ -17,6 +17,14 @@ FRAME: Final = 4 * MIB
 """A JSON-RPC message, on either transport."""
 HEAD: Final = 64 * KIB
 """The request line and headers of an HTTP request; also what may come between two pieces of its body."""
+HEADS: Final = 8 * MIB
+"""Requests whose headers are still coming, together; a small one is taken all the same."""
+UNSEEN: Final = 16 * MIB
+"""Pieces of bodies that have come, and at which nobody has looked yet."""
+PEEKED: Final = 4 * MIB
+"""Bodies of requests that are refused, in which the id of the call is looked for."""
+FORMS: Final = 4 * MIB
+"""Forms with credentials that are on their way at once; a quarter more for who sends little."""
 BODIES: Final = 48 * MIB
 """Bodies of known callers that are on their way at once; a quarter more for who sends little."""
 BODIES_OF_ONE: Final = 16 * MIB

@@ -14,12 +14,13 @@ from postil.core.call import Caller
 from postil.surfaces.gateway.addresses import read_lists
 from postil.surfaces.gateway.visitor import Visitor
 from postil.surfaces.http import app, right
-from postil.surfaces.http.app import LARGEST_BODY, SMALL_BODY, has_body
+from postil.surfaces.http.app import LARGEST_BODY
 from postil.wire.transports.http import body as http_body
 from postil.wire.transports.http.asked import respond
+from postil.wire.transports.http.body import SMALL, has_more
 from postil.wire.transports.http.fair_share import FairShare, TooManyWait
 from tests.surfaces.gateway.gateways import RIGHT, gateway_of
-from tests.wire.http_client import BOTH, META, STATELESS, Connection, request, running
+from tests.wire.http_client import BOTH, META, STATELESS, Connection, request, running, until
 
 
 def test_health_and_version_are_told_to_everyone_and_metrics_are_not() -> None:
@@ -91,16 +92,30 @@ def test_a_body_that_says_it_is_not_packed_is_taken(encoding: str) -> None:
 
 
 def test_large_bodies_that_are_on_their_way_at_once_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    body = json.dumps(request("nothing")).encode().ljust(SMALL_BODY + 1)
-    monkeypatch.setattr(limits, "BODIES", SMALL_BODY + 1)
+    body = json.dumps(request("nothing")).encode().ljust(SMALL + 1)
+    monkeypatch.setattr(limits, "BODIES", SMALL + 1)
     with running() as server:
         assert server.post(body).status == 200
         assert server.post(body).status == 200  # the room is given back
-    monkeypatch.setattr(limits, "BODIES", SMALL_BODY)
+    monkeypatch.setattr(limits, "BODIES", SMALL)
     with running() as server:
         refused = server.post(body)
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
-        assert server.post(body[:SMALL_BODY]).status == 200  # a small one is not counted
+        assert server.post(body[:SMALL]).status == 200  # for small ones there is a quarter more
+
+
+def test_small_bodies_that_do_not_end_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = json.dumps(request("nothing")).encode()
+    monkeypatch.setattr(limits, "BODIES_OF_ONE", SMALL)
+    with running() as server:
+        stays = server.connect()
+        stays.ask("POST", "/mcp", body, {"Content-Type": "application/json", "Content-Length": str(SMALL)})
+        until(lambda: server.post(body.ljust(http_body.UNCOUNTED + 1)).status == 503)
+        assert server.post(body.ljust(http_body.UNCOUNTED)).status == 200  # nobody asks about those
+        stays.send(b" " * (SMALL - len(body)))
+        assert stays.answer().status == 200
+        assert server.post(body.ljust(SMALL)).status == 200
+        stays.close()
 
 
 def test_each_piece_of_work_for_a_caller_takes_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +129,7 @@ def test_each_piece_of_work_for_a_caller_takes_a_turn(monkeypatch: pytest.Monkey
     with running(gateway_of()) as server:
         assert server.post(small, Authorization=RIGHT).status == 200
         assert len(taken) == 1
-        assert server.post(small.ljust(20 * SMALL_BODY), Authorization=RIGHT).status == 200
+        assert server.post(small.ljust(20 * SMALL), Authorization=RIGHT).status == 200
     assert len(taken) > 4  # the request, each of its pieces, and what is read from it
     assert len(set(taken)) == 1
 
@@ -131,7 +146,7 @@ def test_a_caller_of_whom_too_many_requests_wait_is_told_to_make_fewer(monkeypat
     monkeypatch.setattr(FairShare, "take", take)
     small = json.dumps(request("nothing")).encode()
     with running(gateway_of()) as server:
-        for turns, body in ((0, small), (2, small.ljust(20 * SMALL_BODY))):
+        for turns, body in ((0, small), (2, small.ljust(20 * SMALL))):
             left = turns
             answer = server.post(body, Authorization=RIGHT)
             assert (answer.status, answer.headers["retry-after"]) == (503, "1")
@@ -143,8 +158,8 @@ def test_a_caller_of_whom_too_many_requests_wait_is_told_to_make_fewer(monkeypat
     ("headers", "expected"),
     [
         ({}, False),
-        ({b"content-length": b"%d" % SMALL_BODY}, False),
-        ({b"content-length": b"%d" % (SMALL_BODY + 1)}, True),
+        ({b"content-length": b"%d" % SMALL}, False),
+        ({b"content-length": b"%d" % (SMALL + 1)}, True),
         ({b"content-length": b"x"}, False),
         ({b"transfer-encoding": b"chunked"}, True),
     ],
@@ -152,7 +167,7 @@ def test_a_caller_of_whom_too_many_requests_wait_is_told_to_make_fewer(monkeypat
 def test_a_refused_client_that_is_still_sending_is_heard_to_its_end(
     headers: dict[bytes, bytes], expected: bool
 ) -> None:
-    assert has_body(headers) is expected
+    assert has_more(headers) is expected
 
 
 def test_what_was_refused_is_counted_by_its_status() -> None:

@@ -6,19 +6,23 @@ import socket
 from contextlib import suppress
 from itertools import pairwise
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from postil.core import limits
 from postil.surfaces.http.server import (
     BODY_PATIENCE,
     HEADER_PATIENCE,
     LARGEST_HEAD,
+    LITTLE,
+    MOST_QUEUED,
     READ_AT_LEAST,
     READ_PATIENCE,
     PatientProtocol,
 )
-from tests.wire.http_client import Connection, running
+from postil.wire.transports.http.headers import MOST_HEADERS
+from tests.wire.http_client import Connection, running, until
 
 
 @pytest.mark.parametrize(
@@ -155,6 +159,71 @@ def test_a_wish_does_not_make_a_head_larger_than_others() -> None:
         client = Connection(server.port)
         client.send(greet(server.port, WISHES[0] + b"x: y\r\n" * 1000))
         assert read_to_the_end(client).startswith(b"HTTP/1.1 431")
+
+
+def test_no_more_requests_wait_on_a_connection_than_are_queued() -> None:
+    """A packet of 64 kB can hold three thousand of them."""
+    with running() as server:
+        client = Connection(server.port)
+        client.send(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 1000)
+        said = read_to_the_end(client)
+        assert said.count(b"HTTP/1.1 200") == MOST_QUEUED + 1
+        assert said.count(b"HTTP/1.1") == MOST_QUEUED + 1
+        assert said.rpartition(b"HTTP/1.1")[2].count(b"connection: close") == 1
+        client = Connection(server.port)
+        for _ in range(30):  # who waits for answers sends as many as they like
+            client.send(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * MOST_QUEUED)
+            for _ in range(MOST_QUEUED):
+                assert client.answer("GET").status == 200
+        client.close()
+
+
+def test_of_very_many_headers_only_a_few_are_held_and_then_refused() -> None:
+    with running() as server:
+        client = Connection(server.port)
+        client.send(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n" + b"x:\r\n" * 10_000)
+        until(lambda: bool(client.socket.recv(12, socket.MSG_PEEK | socket.MSG_DONTWAIT)))
+        assert read_to_the_end(client).startswith(b"HTTP/1.1 431")
+        for count, status in ((MOST_HEADERS - 2, 200), (MOST_HEADERS, 431)):
+            client = Connection(server.port)
+            lines = b"".join(b"x-%d: y\r\n" % number for number in range(count))
+            client.send(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n" + lines + b"\r\n")
+            assert client.answer("GET").status == status
+            client.close()
+
+
+def test_many_heads_that_do_not_end_leave_room_for_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "HEADS", 20_000)
+    begun = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nx-long: "
+    with running() as server:
+        many = [Connection(server.port) for _ in range(8)]
+        for client in many:
+            client.send(begun + b"x" * 6000)
+        refused = [client for client in many if client.can_be_read()]
+        assert 4 <= len(refused) < 8
+        small = Connection(server.port)
+        small.send(begun + b"x" * (LITTLE - 100))
+        assert server.ask("GET", "/healthz", X_Long="x" * 20_000).status == 200  # it ends as it begins
+        small.send(b"\r\n\r\n")
+        assert small.answer("GET").status == 200
+        for client in refused:
+            assert client.answer("GET").status == 503
+        for client in [*many, small]:
+            client.close()
+        arriving: Any = cast("Any", server.running.config.http).arriving
+        until(lambda: (arriving.heads, arriving.bodies) == (0, 0))
+
+
+def test_bodies_at_which_nobody_looks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "UNSEEN", 0)
+    with running() as server:
+        assert server.ask("POST", "/mcp", b" " * LITTLE).status == 415  # read, and no JSON
+        assert server.ask("POST", "/mcp", b" " * (LITTLE + 1)).status == 503
+        monkeypatch.setattr(limits, "UNSEEN", 100_000)
+        for _ in range(10):
+            assert server.ask("POST", "/mcp", b" " * 50_000).status == 415
+        arriving: Any = cast("Any", server.running.config.http).arriving
+        until(lambda: arriving.bodies == 0)
 
 
 HEAD = (

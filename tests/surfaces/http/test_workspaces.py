@@ -16,7 +16,7 @@ from postil.surfaces.gateway.refused import OutcomeUnknown, Refused, Unavailable
 from postil.surfaces.gateway.visitor import View, Visitor
 from postil.surfaces.http import right
 from postil.surfaces.http import workspaces as module
-from postil.surfaces.http.app import SMALL_BODY, HttpApp
+from postil.surfaces.http.app import HttpApp
 from postil.surfaces.http.forward import MOVED, PeerGone
 from postil.surfaces.http.seals import SEAL, Seals
 from postil.surfaces.http.serve import hosts_for
@@ -24,7 +24,7 @@ from postil.surfaces.http.workspaces import Room, Workspaces
 from postil.wire.protocol import jsonrpc
 from postil.wire.server import UNITED, Face, Server
 from postil.wire.transports.http.asked import Asked
-from postil.wire.transports.http.body import Budget
+from postil.wire.transports.http.body import SMALL, Budget
 from postil.wire.transports.http.fair_share import FairShare
 from tests.core.echo import Echo
 from tests.surfaces.gateway.gateways import gateway_of
@@ -240,7 +240,7 @@ async def test_who_only_claims_that_a_replica_let_it_in_uses_up_nobodys_share(mo
     monkeypatch.setattr(FairShare, "take", take)
     monkeypatch.setattr(Budget, "hold", hold)
     app = HttpApp(server(), gateway=gateway_of(), hosts=hosts_for("127.0.0.1", (), ()), workspaces=all_of_them)
-    size = SMALL_BODY + 1
+    size = SMALL + 1
     headers = {
         b"host": b"127.0.0.1",
         b"content-type": b"application/json",

@@ -31,7 +31,7 @@ from postil.surfaces.gateway.gitlab_tokens import GitLabTokens, Verified
 from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.visitor import fingerprint
 from postil.wire.transports.http.asked import Receive, Scope, Send
-from postil.wire.transports.http.body import read_body
+from postil.wire.transports.http.body import Budget, TooMany, read_body
 from postil.wire.transports.http.headers import Headers
 
 if TYPE_CHECKING:
@@ -141,6 +141,7 @@ class ConnectPage:
     def __init__(self, links: GitLabLinks, gitlab: GitLabSettings, store: EphemeralStore, addresses: Addresses) -> None:
         self._links, self._gitlab, self._ephemeral, self._addresses = links, gitlab.url, store, addresses
         self._tokens = GitLabTokens(gitlab.url, trust=gitlab.trust, proxy=gitlab.proxy)
+        self._forms = Budget(limits.FORMS, limits.FORMS)
 
     async def __call__(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         """Show the form, or take it."""
@@ -149,7 +150,12 @@ class ConnectPage:
             given = _fields(scope.get("query_string", b""))
             await _show(send, *self._form(given.get("request", "")))
         elif scope["method"] == "POST":
-            await _show(send, *await self._take(_fields(await read_body(receive, headers, LARGEST_FORM))))
+            try:
+                with self._forms.hold((scope.get("client") or ("",))[0], headers, LARGEST_FORM):
+                    form = _fields(await read_body(receive, headers, LARGEST_FORM))
+            except TooMany:
+                raise Unavailable("Too many forms at once: send it again") from None
+            await _show(send, *await self._take(form))
         else:
             raise Refused(405, "Method Not Allowed", codes.INVALID_REQUEST, [(b"allow", b"GET, POST")])
 

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 SPEAKING = frozenset({"/mcp", "/mcp/"})
 OLD = frozenset({STREAM, MESSAGES})
 LARGEST_BODY = jsonrpc.LARGEST_FRAME
-SMALL_BODY = 64 * 1024
 DISCOVERY = ("/.well-known/", "/register", "/authorize", "/token")
 """Where clients look for an authorization server: where there is none, a plain 404 ends the search, a 401 does not."""
 BODILESS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -92,6 +91,7 @@ class HttpApp:
         self._bodies = http_body.Budget(limits.BODIES, limits.BODIES_OF_ONE)
         self._handed_on = http_body.Budget(limits.BODIES, limits.BODIES_OF_ONE)
         """For what comes with a seal: whose it is, is known when it is read. So nobody's own share is used up by it."""
+        self._peeked = http_body.Budget(limits.PEEKED, limits.PEEKED)
         self._unread = Unread()
         self._fair = FairShare()
         self._closing = False
@@ -375,14 +375,16 @@ class HttpApp:
         if not http_headers.is_json(asked.headers):
             raise Refused(415, "The body must be application/json", codes.INVALID_REQUEST)
         announced = asked.headers.get(b"content-length", b"")
-        if announced.isdigit() and len(announced) < 8 and int(announced) <= SMALL_BODY:
+        size = int(announced) if announced.isdigit() and len(announced) < 8 else LARGEST_BODY
+        if size <= http_body.UNCOUNTED:
             asked.body = await http_body.read_body(asked.receive, asked.headers, LARGEST_BODY)
             return asked.body
         try:
             with (budget or self._bodies).hold(asked.caller.principal, asked.headers, LARGEST_BODY):
-                receive = self._in_turns(asked)
+                receive = asked.receive if size <= http_body.SMALL else self._in_turns(asked)
                 asked.body = await http_body.read_body(receive, asked.headers, LARGEST_BODY)
-                await self._fair.take(asked.caller.principal)
+                if size > http_body.SMALL:
+                    await self._fair.take(asked.caller.principal)
                 return asked.body
         except (http_body.TooMany, TooManyWait):
             raise Unavailable("The server is busy: try again in a second") from None
@@ -441,10 +443,10 @@ class HttpApp:
 
     async def _refuse(self, refused: Refused, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         self.metrics.refused[refused.status] = self.metrics.refused.get(refused.status, 0) + 1
-        request_id, unread = refused.request_id, has_body(headers) and not refused.is_read
+        request_id, unread = refused.request_id, http_body.has_more(headers) and not refused.is_read
         # Who waits for 100 Continue is not invited to send a body that is refused already.
         if scope["method"] == "POST" and not (refused.is_read or refused.begun or b"expect" in headers):
-            beginning, is_whole = await http_body.peek(receive, is_small=not has_body(headers))
+            beginning, is_whole = await http_body.peek(receive, headers, self._peeked)
             request_id = jsonrpc.find_id(beginning) if is_whole else jsonrpc.find_id_at_start(beginning)
             unread = not is_whole
         body = jsonrpc.encode_error(request_id, refused.code, refused.message, refused.data())
@@ -472,12 +474,6 @@ def _too_large(fault: http_body.TooLarge) -> Refused:
     refused = Refused(413, f"A body has at most {LARGEST_BODY // (1024 * 1024)} MiB", codes.INVALID_REQUEST)
     refused.begun = fault.begun
     return refused
-
-
-def has_body(headers: Headers) -> bool:
-    """Returns whether the client is sending more than what is read along with the head."""
-    length = headers.get(b"content-length", b"")
-    return b"transfer-encoding" in headers or (length.isdigit() and int(length) > SMALL_BODY)
 
 
 async def _follow(route: Route, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:

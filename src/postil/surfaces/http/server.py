@@ -29,8 +29,17 @@ READ_PATIENCE = 120.0
 READ_AT_LEAST = 16 * 1024
 """Bytes of it: less is no reading."""
 LARGEST_HEAD = limits.HEAD
+LITTLE = 4 * 1024
+"""Bytes of a head that is waited for, and of a body that is taken, even where many others are."""
+BUSY = "Too many requests are on their way: send it again"
+MOST_QUEUED = 8
+"""Requests that may wait on one connection behind the one that is served. Nearly no client sends a second."""
 DRAIN = 3.0
 LAST_WORDS = 4.0
+
+
+class TooManyQueued(Exception):
+    """A client sent more requests than may wait."""
 
 
 class Application(Protocol):
@@ -43,8 +52,50 @@ class Application(Protocol):
         ...
 
 
+class Arriving:
+    """How many bytes of requests there are, on all connections of a server, at which nobody has looked yet."""
+
+    def __init__(self) -> None:
+        self.heads = self.bodies = 0
+
+
+class Share:
+    """Those of one connection."""
+
+    def __init__(self, of: Arriving) -> None:
+        self._of, self._head, self._body = of, 0, 0
+
+    @property
+    def counts(self) -> bool:
+        """Whether there are any."""
+        return bool(self._head or self._body)
+
+    def set_head(self, size: int) -> bool:
+        """Count a head that has not ended. Returns whether it may stay."""
+        self._of.heads += size - self._head
+        self._head = size
+        return size <= LITTLE or self._of.heads <= limits.HEADS
+
+    def set_body(self, size: int) -> bool:
+        """Count what waits of a body. Returns whether it may stay."""
+        self._of.bodies += size - self._body
+        self._body = size
+        return size <= LITTLE or self._of.bodies <= limits.UNSEEN
+
+    def give_back(self) -> None:
+        """Count nothing of this connection."""
+        self.set_head(0)
+        self.set_body(0)
+
+
 class PatientProtocol(HttpToolsProtocol):
     """One connection whose head has a deadline and a size. The server's tick looks at the deadlines."""
+
+    arriving = Arriving()
+    """Each server has its own."""
+    _has_trailers: bool = False
+    _hears: bool = True
+    """Whether what comes is read: not after more requests than are queued."""
 
     waiting_since: float | None = None
     head_received: bool = False
@@ -61,20 +112,34 @@ class PatientProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.waiting_since = self.loop.time()
+        self._share = Share(self.arriving)
         super().connection_made(transport)
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._share.give_back()
+        super().connection_lost(exc)
+
     def data_received(self, data: bytes) -> None:
+        if not self._hears:
+            return
         self._chunk = len(data)
         self._head_size += len(data)
         self._unset_keepalive_if_required()
         try:
             self._parse(data)
         except httptools.HttpParserError:
-            self.send_400_response("Invalid HTTP request received.")
+            if self._hears:
+                self.send_400_response("Invalid HTTP request received.")
         # Of a body only the pieces count nothing here: what stands between them (the parser holds it) and behind it
         # is bounded like a head.
-        if self._head_size > LARGEST_HEAD and not self.transport.is_closing() and self.waiting_since is not None:
+        is_coming = self.waiting_since is not None and not self.transport.is_closing()
+        if is_coming and self._head_size > LARGEST_HEAD:
             self._refuse(431, "The headers are too large")
+        elif is_coming and not self.head_received:
+            if len(self.headers or ()) > MOST_HEADERS:
+                self._refuse(431, "The headers are too many")
+            elif not self._share.set_head(self._head_size):
+                self._refuse(503, BUSY)
 
     def _parse(self, data: bytes) -> None:
         """Hand on what came; a head that wishes for another protocol is handed on again, without its wish.
@@ -104,15 +169,30 @@ class PatientProtocol(HttpToolsProtocol):
         return b"\r\n".join([first, *lines, b"", b""])
 
     def on_message_begin(self) -> None:
-        self._wishes = False
+        if len(self.pipeline) >= MOST_QUEUED:
+            # The parser stops here; those that came before are answered, and then the connection is closed.
+            self._hears, self.waiting_since, self.cycle.keep_alive = False, None, False
+            raise TooManyQueued
+        self._wishes = self._has_trailers = False
         self.waiting_since = self.loop.time()
         self.head_received = False
         self._head_size = self._chunk
         self._begun = None
         super().on_message_begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self.head_received:
+            self._has_trailers = True  # none is taken, so none is kept
+        elif len(self.headers) <= MOST_HEADERS:  # as uvicorn's, which every header would have to call
+            name = name.lower()
+            if name == b"expect" and value.lower() == b"100-continue":
+                self.expect_100_continue = True
+            self.headers.append((name, value))
+
     def on_headers_complete(self) -> None:
         self.head_received = True
+        if self._share.counts:
+            self._share.set_head(0)
         size, self._head_size = self._head_size, 0
         if self.transport.is_closing():
             return
@@ -128,24 +208,35 @@ class PatientProtocol(HttpToolsProtocol):
         else:
             super().on_headers_complete()
             self._begun = self.cycle
-            self.headers = []  # of the trailers: the request has the list of its head
 
     def on_body(self, body: bytes) -> None:
         self._head_size = 0
-        if not self.transport.is_closing():
-            super().on_body(body)
+        if self.transport.is_closing():
+            return
+        super().on_body(body)
+        if len(body) > LITTLE and not self._share.set_body(len(self.cycle.body)):
+            self.cycle.body.clear()
+            self._refuse(503, BUSY)
+
+    def look_again(self) -> None:
+        """Count what waits of a body now: who serves the request has taken some of it."""
+        if self._share.counts and self.cycle:
+            self._share.set_body(len(self.cycle.body))
 
     def on_message_complete(self) -> None:
         if self._wishes:
             return
         self.waiting_since = None
-        if self.headers and not self.transport.is_closing():
+        if self._has_trailers and not self.transport.is_closing():
             self._refuse(400, "Trailers are not taken")
         elif not self.transport.is_closing():
             super().on_message_complete()
 
     def _refuse(self, status: int, message: str) -> None:
         """Say why, and close. Who has an answer to this request, or still reads one, would take it for another's."""
+        if not self.head_received and self.headers:
+            self.headers.clear()  # nobody looks at them, and the connection may close slowly
+        self._share.give_back()
         cycle = self.cycle  # none before the first request
         if cycle and cycle.response_started and (cycle is self._begun or not cycle.response_complete):
             self.transport.close()
@@ -176,7 +267,7 @@ class HttpServer(uvicorn.Server):
         logging.getLogger("uvicorn.asgi").setLevel(logging.CRITICAL)
         config = uvicorn.Config(
             app,  # type: ignore[arg-type]
-            http=PatientProtocol,
+            http=type("Connections", (PatientProtocol,), {"arriving": Arriving()}),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -235,6 +326,7 @@ class HttpServer(uvicorn.Server):
     def _close_overdue(self) -> None:
         now = asyncio.get_running_loop().time()
         for connection in cast("list[PatientProtocol]", list(self.server_state.connections)):
+            connection.look_again()
             if connection.is_overdue(now) or connection.is_unread(now):
                 connection.transport.abort()
 

@@ -35,7 +35,7 @@ from postil.surfaces.page.views.requested.asked_review import show_cue
 from postil.surfaces.page.visit import FORM_TOKEN, Moved, Sent, Shown, Visit, unmask
 from postil.wire.protocol import jsonrpc
 from postil.wire.runtime.watches import Watches
-from postil.wire.transports.http.body import TooLarge, read_body
+from postil.wire.transports.http.body import Budget, TooLarge, TooMany, read_body
 from postil.wire.transports.http.headers import Headers
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ class Site:
         self.sessions, self.streams, self._ephemeral = sessions, live.LiveStreams(), ephemeral
         self._server, self._gateway, self._token, self._greet = server, gateway, token, greet
         self._seen: dict[View, tuple[Server, Watches]] = {}
+        self._forms = Budget(limits.FORMS, limits.FORMS)
 
     def owns(self, path: str) -> bool:
         """Returns whether an address is one of the page's."""
@@ -134,7 +135,11 @@ class Site:
                 await _send(send, 200, where.encode(), b"text/plain; charset=utf-8", _private())
                 return
             _check_origin(headers)
-            form = _fields(await read_body(receive, headers, limits.FORM))
+            try:
+                with self._forms.hold((scope.get("client") or ("",))[0], headers, limits.FORM):
+                    form = _fields(await read_body(receive, headers, limits.FORM))
+            except TooMany:
+                raise Unavailable("Too many sign in just now: try again in a second") from None
             if "token" in form:
                 await self._redeem(scope, headers, form["token"], send)
                 return

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from postil.wire.transports.http import body as body_module
-from postil.wire.transports.http.body import Budget, TooLarge, TooMany, Watched, peek, read_body
+from postil.wire.transports.http.body import SMALL, Budget, TooLarge, TooMany, Watched, peek, read_body
 from tests.wire.http_client import Running, request, running
 
 
@@ -43,19 +43,27 @@ class Pieces:
 
 
 @pytest.mark.parametrize(
-    ("body", "is_small", "seen"),
+    ("body", "more", "seen"),
     [
-        (Pieces(b"ab"), False, (b"ab", True)),
-        (Pieces(b"ab", b"cd"), False, (b"ab", False)),
-        (Pieces(b"ab", b"cd"), True, (b"abcd", True)),
-        (Pieces(b"ab", ends=False), True, (b"ab", False)),
+        (Pieces(b"ab"), True, (b"ab", True)),
+        (Pieces(b"ab", b"cd"), True, (b"ab", False)),
+        (Pieces(b"ab", b"cd"), False, (b"abcd", True)),
+        (Pieces(b"ab", ends=False), False, (b"ab", False)),
     ],
 )
 def test_of_a_refused_body_its_beginning_is_seen(
-    body: Pieces, is_small: bool, seen: tuple[bytes, bool], monkeypatch: pytest.MonkeyPatch
+    body: Pieces, more: bool, seen: tuple[bytes, bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(body_module, "PEEK", 0.2)
-    assert asyncio.run(peek(body.receive, is_small=is_small)) == seen
+    headers = {b"transfer-encoding": b"chunked"} if more else {b"content-length": b"2"}
+    assert asyncio.run(peek(body.receive, headers, Budget(SMALL, SMALL))) == seen
+
+
+def test_where_many_refused_bodies_are_looked_into_another_is_not() -> None:
+    budget, headers = Budget(SMALL, SMALL), {b"content-length": b"%d" % SMALL}
+    with budget.hold("", headers, SMALL):
+        assert asyncio.run(peek(Pieces(b"ab").receive, headers, budget)) == (b"", False)
+    assert asyncio.run(peek(Pieces(b"ab").receive, headers, budget)) == (b"ab", True)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,10 @@ Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 LINGER = 2.0
 PEEK = 1.0
+SMALL = 64 * 1024
+"""Bytes of a body that is read at once; a larger one in turns."""
+UNCOUNTED = 4 * 1024
+"""Bytes of a body for which nobody asks whether there is room: most calls."""
 LITTLE = 64 * 1024
 """Bytes of bodies of one sender that are taken while others hold what all may: an ordinary call, an ordinary event."""
 MOST_LINGERED = 256 * 1024 * 1024
@@ -94,22 +98,29 @@ class Watched:
         return message
 
 
-async def peek(receive: Receive, *, is_small: bool) -> tuple[bytes, bool]:
+def has_more(headers: Headers) -> bool:
+    """Returns whether the client is sending more than what is read along with the head."""
+    length = headers.get(b"content-length", b"")
+    return b"transfer-encoding" in headers or (length.isdigit() and int(length) > SMALL)
+
+
+async def peek(receive: Receive, headers: Headers, budget: Budget) -> tuple[bytes, bool]:
     """Returns the beginning of a body that is refused unread, and whether it is all.
 
-    Of a small one what comes within a moment, of others the first piece.
+    Of a small one what comes within a moment, of others the first piece; nothing where many are looked into.
     """
     body = b""
     try:
-        async with asyncio.timeout(PEEK):
-            while True:
-                message = await receive()
-                body += message.get("body", b"")
-                if message["type"] != "http.request" or not message.get("more_body"):
-                    return body, True
-                if not is_small:
-                    return body, False
-    except TimeoutError:
+        with budget.hold("", headers, LITTLE):
+            async with asyncio.timeout(PEEK):
+                while True:
+                    message = await receive()
+                    body += message.get("body", b"")
+                    if message["type"] != "http.request" or not message.get("more_body"):
+                        return body, True
+                    if has_more(headers):
+                        return body, False
+    except (TimeoutError, TooMany):
         return body, False
 
 
@@ -120,9 +131,16 @@ async def linger(receive: Receive) -> None:
     try:
         async with asyncio.timeout(LINGER):
             while size < MOST_LINGERED:
-                message = await receive()
-                size += len(message.get("body", b""))
-                if message["type"] != "http.request" or not message.get("more_body"):
+                more = await _drop(receive)
+                if not more:
                     return
+                size += more
     except TimeoutError:
         return
+
+
+async def _drop(receive: Receive) -> int:
+    """Returns the size of the next piece, which nobody holds while the one after it is waited for; 0 for the last."""
+    message = await receive()
+    is_last = message["type"] != "http.request" or not message.get("more_body")
+    return 0 if is_last else max(1, len(message.get("body", b"")))
