@@ -78,6 +78,16 @@ class Comment(Struct, frozen=True):
     copyOf: str = ""
     """The comment that this one repeats."""
 
+    @property
+    def signed(self) -> str:
+        """Its author, and whose words it has where those are another's."""
+        return sign_words(self.author, self.editedBy)
+
+
+def sign_words(author: str, edited_by: str) -> str:
+    """Returns the author of a comment, and whose words it has where those are another's."""
+    return f"{author}, edited by {edited_by}" if edited_by else author
+
 
 class Event(Struct, frozen=True, omit_defaults=True):
     """One step in the life of an anchor: where it was, what happened, and when."""
@@ -179,6 +189,7 @@ class NewComment(Struct, frozen=True, kw_only=True):
     resolvedAt: str | UnsetType = UNSET
     replies: tuple[Reply, ...] | UnsetType = UNSET
     revisions: tuple[Revision, ...] | UnsetType = field(default=UNSET, name="x-revisions")
+    editedBy: str | UnsetType = field(default=UNSET, name=EDITED_BY)
     copyOf: str | UnsetType = field(default=UNSET, name=COPY_OF)
     """The comment that this one repeats."""
     aiMeta: AiMeta | UnsetType = UNSET

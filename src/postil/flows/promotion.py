@@ -101,7 +101,7 @@ class PromotionFlows:
         _refuse_repeat(f"Comment {commentId}", TRACKED, (reply.text for reply in comment.replies))
         labels = (comment.tag.lower(),) if comment.tag else ()
         created: CreatedIssue = self._run(
-            "git_mile_create", title=_make_title(comment.text), description=_describe(comment), labels=labels
+            "git_mile_create", title=_make_title(comment.text), description=describe_for_issue(comment), labels=labels
         )
         self._run("comments_reply", commentId=commentId, text=f"{TRACKED}{created.id}")
         left_out = count_left_out(comment.text)
@@ -161,10 +161,11 @@ def _make_title(text: str) -> str:
     return plain if len(plain) <= LONGEST_TITLE else f"{plain[: LONGEST_TITLE - 1]}…"
 
 
-def _describe(comment: CommentNow) -> str:
+def describe_for_issue(comment: CommentNow) -> str:
+    """Returns what an issue says that a comment becomes: its words, where they stand, and whose they are."""
     place = f"`{comment.path}:{comment.line}`"
     held = f", {comment.anchor}" if comment.anchor else ""
     code = comment.newText or comment.oldText
     fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", code)), 3)
     block = f"\n\n{fence}\n{code.rstrip()}\n{fence}" if code.strip() else ""
-    return f"{comment.text}\n\n{place}{held} ({comment.state}), by {comment.author}, comment {comment.id}{block}"
+    return f"{comment.text}\n\n{place}{held} ({comment.state}), by {comment.signed}, comment {comment.id}{block}"

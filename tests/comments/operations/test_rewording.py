@@ -9,9 +9,11 @@ from typing import TypeVar
 
 import pytest
 
+from postil.comments.operations.views import ViewTools
 from postil.comments.sidecar.merge import merge_sidecars
 from postil.core import call
-from tests.comments.workspaces import Comments, commit, sidecar, workspace
+from postil.flows.promotion import describe_for_issue
+from tests.comments.workspaces import Comments, Typed, commit, sidecar, tell_person, workspace
 
 T = TypeVar("T")
 
@@ -76,3 +78,83 @@ def test_a_merge_keeps_the_name_of_the_words_that_it_keeps(comments: Comments, t
     (tmp_path / "a.py.comments").write_bytes(merge_sidecars("a.py", base, sides["ann"], sides["bob"]))
     shown = comments.show(identity).comment
     assert (shown.text, shown.editedBy) == (f"words of {last}", "key:bob (bob as ai)" if last == "bob" else "")
+
+
+ANN_BOB = "ann, edited by bob"
+
+
+def at_the_shell(root: Path, name: str) -> Comments:
+    """The comments as a person of this name has them, at a shell."""
+    return Comments(str(root), author=name)
+
+
+def typed(do: Callable[[], T]) -> T:
+    def run() -> T:
+        call.enter(Typed())
+        return do()
+
+    return copy_context().run(run)
+
+
+@pytest.fixture
+def reworded(comments: Comments, tmp_path: Path) -> str:
+    """A comment of ann whose words bob has changed, both at a shell."""
+    ann, bob = at_the_shell(tmp_path, "ann"), at_the_shell(tmp_path, "bob")
+    identity = typed(lambda: ann.add("a.py", 2, "words of ann", "TODO")).commentId
+    commit(tmp_path, "said")
+    typed(lambda: bob.edit_by_id(identity, "words of bob"))
+    return identity
+
+
+def test_the_shell_tells_whose_words_a_comment_has_wherever_it_tells_the_author(
+    comments: Comments, reworded: str, tmp_path: Path
+) -> None:
+    shown = comments.show(reworded)
+    assert (shown.comment.author, shown.comment.editedBy) == ("ann", "bob")
+    views = ViewTools(comments.context)
+    (tmp_path / "a.py").write_text("one = 1\ntwo = 2 * one\n")  # reports for CI are of what changed
+    for answer in (shown, comments.listed(), comments.search("words"), views.view("a.py"), views.report("HEAD")):
+        assert ANN_BOB in tell_person(answer), answer
+    typed(lambda: at_the_shell(tmp_path, "ann").edit_by_id(reworded, "words of ann again"))
+    assert comments.show(reworded).comment.editedBy == ""
+
+
+def test_what_was_said_since_names_who_said_it(comments: Comments, reworded: str, tmp_path: Path) -> None:
+    views = ViewTools(comments.context)
+    assert [(step.what, step.author) for step in views.diff_comments("HEAD").steps] == [("edited", "bob")]
+    assert [(step.what, step.author) for step in views.diff_comments("HEAD~1").steps] == [("said", ANN_BOB)]
+    commit(tmp_path, "reworded")
+    comments.delete("a.py", reworded)
+    assert [(step.what, step.author) for step in views.diff_comments("HEAD").steps] == [("deleted", ANN_BOB)]
+
+
+def test_what_another_program_erased_is_told_with_whose_words_it_had(
+    comments: Comments, reworded: str, tmp_path: Path
+) -> None:
+    commit(tmp_path, "reworded")
+    (tmp_path / "a.py.comments").write_text('{"version": "2.0.0", "comments": [], "ghostMarkers": []}')
+    checked = comments.maintenance.check_files()
+    assert f"{ANN_BOB}: words of bob" in checked.for_model()
+
+
+@pytest.mark.parametrize("format_", ["json", "jsonl", "csv"])
+def test_an_export_tells_whose_words_it_has_and_is_taken_in_with_it(
+    comments: Comments, reworded: str, tmp_path: Path, format_: str
+) -> None:
+    out = tmp_path / f"out.{format_}"
+    comments.export(format_, output=str(out))
+    other = workspace(tmp_path / "there", **{"a.py": "one = 1\ntwo = 2\n"})
+    other.transfer.import_files((str(out),))
+    (found,) = other.listed().comments
+    assert (found.text, found.author, found.editedBy) == ("words of bob", "ann", "bob")
+
+
+@pytest.mark.parametrize("format_", ["markdown", "html"])
+def test_an_export_that_people_read_names_both(comments: Comments, reworded: str, tmp_path: Path, format_: str) -> None:
+    out = tmp_path / f"out.{format_}"
+    comments.export(format_, output=str(out))
+    assert ANN_BOB in out.read_text()
+
+
+def test_an_issue_made_of_a_comment_says_whose_words_it_has(comments: Comments, reworded: str) -> None:
+    assert f", by {ANN_BOB}, " in describe_for_issue(comments.show(reworded).comment)

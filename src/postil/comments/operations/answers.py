@@ -9,7 +9,19 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from postil.comments.model import ALL_TAGS, AiMeta, Candidate, Commit, Damage, Located, Reply, Revision, State, Status
+from postil.comments.model import (
+    ALL_TAGS,
+    AiMeta,
+    Candidate,
+    Commit,
+    Damage,
+    Located,
+    Reply,
+    Revision,
+    State,
+    Status,
+    sign_words,
+)
 from postil.comments.sidecar.format import strip_tag
 from postil.comments.sidecar.template import fill_template
 from postil.core import call
@@ -77,7 +89,7 @@ class CommentNow(Struct, frozen=True, omit_defaults=True):
     @property
     def signed(self) -> str:
         """Its author, and whose words it has where those are another's."""
-        return f"{self.author}, edited by {self.editedBy}" if self.editedBy else self.author
+        return sign_words(self.author, self.editedBy)
 
     @property
     def path(self) -> str:

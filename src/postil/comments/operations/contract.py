@@ -24,6 +24,7 @@ from postil.comments.failures import CommentChanged, CommentNotFound, SourceNotP
 from postil.comments.model import ALL_TAGS, EDITED_BY, TAGS, Addition, AiMeta, NewComment
 from postil.comments.operations.answers import Exported, FileComments, Found, Moved, comment_now
 from postil.comments.operations.validation import (
+    ASSISTANT,
     BY_CONTRACT,
     AddArguments,
     AnyState,
@@ -167,7 +168,7 @@ class ContractTools:
         problem = problem_at(problems, named, line) if problems else None
         if problem and anchor != "text" and language not in WITH_MACROS:
             raise SourceNotParsed(source.path, describe_problem(problem), _advise_parsing(anchor))
-        author = sign(author or ("" if asked.person else "ai"), self._context.person)
+        author = sign(author or ("" if asked.person else ASSISTANT), self._context.person)
         repeated = original.id if original else ""
         is_first = not self._store.has(source.path)
         added = self._add(source, symbol, line, text, author, tag or detect_tag(text), end, aiMeta, repeated)
@@ -256,11 +257,12 @@ class ContractTools:
             values: JsonObject = {"text": text or found.text, "updated": updated}
             if new_tag != found.tag:
                 values["tag"] = new_tag
-            is_reworded, who = values["text"] != found.text, call.current().caller
+            is_reworded = values["text"] != found.text
             by = sign("", self._context.person) if is_reworded else ""
-            if is_reworded and by != found.author and not who.signed(found.author):
-                # Of what is written on this machine git knows who did it.
-                values |= {EDITED_BY: by} if found.editedBy or who.principal != call.LOCAL else {}
+            # An assistant of this machine has no name: what an assistant said is its own.
+            is_its_own = by == ASSISTANT and found.aiMeta is not None and not found.editedBy
+            if is_reworded and by != found.author and not (is_its_own or call.current().caller.signed(found.author)):
+                values[EDITED_BY] = by
             sidecar.change(found.id, values, (EDITED_BY,) if is_reworded and EDITED_BY not in values else ())
             return Edited(found.id, sidecar.path, updated, new_tag)
 

@@ -32,6 +32,8 @@ from postil.core.failure import InvalidArguments
 if TYPE_CHECKING:
     from postil.comments.sidecar.document import Sidecar
 
+ASSISTANT = "ai"
+"""Who writes where an assistant of this machine does, which has no other name."""
 FORMATS = ("json", "markdown", "jsonl", "parquet")
 """The formats of the contract, in its order."""
 _ID = {"pattern": r"^c_\d+$"}  # published and not enforced: the extension's comments have UUIDs
@@ -81,7 +83,7 @@ class AddArguments(_Arguments, frozen=True, kw_only=True):
     line: Line
     text: Text
     tag: Annotated[str, Meta(description="Comment tag category", extra_json_schema={"enum": list(TAGS)})]
-    author: Annotated[str, Meta(description="Author name (e.g., 'claude', 'gpt-4', 'user')")] = "ai"
+    author: Annotated[str, Meta(description="Author name (e.g., 'claude', 'gpt-4', 'user')")] = ASSISTANT
     aiMeta: GivenAiMeta | None = None
     anchor: Annotated[str, Meta(extra_json_schema=_UNLISTED)] = BY_CONTRACT
 
@@ -182,7 +184,7 @@ def find_comment(sidecar: Sidecar, comment: str) -> Comment:
 
 def sign(author: str, person: Callable[[], str]) -> str:
     """Returns who writes: the name given, else the person at the shell, else an assistant. Raises InvalidArguments."""
-    author = author or (person() if call.current().person else "ai")
+    author = author or (person() if call.current().person else ASSISTANT)
     check_author(author)
     return call.current().sign(author, LONGEST_AUTHOR)
 

@@ -324,8 +324,7 @@ def render_text(sidecar: Sidecar) -> str:
         )
         out.append(f"{each.tag or 'COMMENT'} {each.id}{status}")
         out.append(f"  {where}{code}")
-        edited = f", edited by {each.editedBy}" if each.editedBy else ""
-        out.append(f"  {each.author}{edited}, {each.created}")
+        out.append(f"  {each.signed}, {each.created}")
         out += [f"    {line}" for line in strip_tag(each.text, each.tag).split("\n")]
         for reply in each.replies:
             said = reply.text.replace("\n", "\n      ")

@@ -125,7 +125,7 @@ def _compare(then: Held, now: Held) -> Iterator[Step]:
     for identity, (path, line, comment) in now.items():
         old = then.get(identity)
         if old is None:
-            yield Step("said", identity, path, line, comment.author, comment.text, comment.tag)
+            yield Step("said", identity, path, line, comment.signed, comment.text, comment.tag)
             if comment.status != "open":
                 yield Step("resolved", identity, path, line, comment.resolvedBy, comment.text, comment.tag)
         else:
@@ -136,7 +136,7 @@ def _compare(then: Held, now: Held) -> Iterator[Step]:
                 yield Step("replied", identity, path, line, reply.author, reply.text, comment.tag)
     for identity, (path, line, comment) in then.items():
         if identity not in now:
-            yield Step("deleted", identity, path, line, comment.author, comment.text, comment.tag)
+            yield Step("deleted", identity, path, line, comment.signed, comment.text, comment.tag)
 
 
 def _compare_one(old: tuple[str, int, Comment], new: tuple[str, int, Comment]) -> Iterator[Step]:
@@ -148,4 +148,4 @@ def _compare_one(old: tuple[str, int, Comment], new: tuple[str, int, Comment]) -
         what: What = "reopened" if comment.status == "open" else "resolved"
         yield Step(what, comment.id, path, line, comment.resolvedBy, comment.text, comment.tag, before.status)
     if path != was:
-        yield Step("moved", comment.id, path, line, comment.author, comment.text, comment.tag, was)
+        yield Step("moved", comment.id, path, line, comment.signed, comment.text, comment.tag, was)

@@ -27,7 +27,7 @@ from postil.comments.git.taken_out import (
     read_committed,
     split,
 )
-from postil.comments.model import Comment
+from postil.comments.model import EDITED_BY, Comment
 from postil.comments.sidecar.dialects import AnyComment, find_id
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.noted import LostReply, Noted, list_replies
@@ -61,6 +61,8 @@ class Erased(Struct, frozen=True, omit_defaults=True):
     written: str
     replyTo: str = ""
     """Of a reply, the comment that it is missing from."""
+    editedBy: str = ""
+    """Whose words these are, where they are not the author's any more."""
 
 
 Bases: TypeAlias = dict[str, list[tuple[int, str]]]
@@ -353,7 +355,8 @@ def _list_noted_replies(store: Store, log: LogReader) -> dict[str, dict[str, tup
 def describe(each: Written) -> Erased:
     """Returns what is told of an erased comment."""
     raw = each.comment or {}
-    return Erased(each.id, each.path, str(raw.get("author", "")), str(raw.get("text", ""))[: limits.TEXT], each.at)
+    author, by = str(raw.get("author", "")), str(raw.get(EDITED_BY) or "")
+    return Erased(each.id, each.path, author, str(raw.get("text", ""))[: limits.TEXT], each.at, editedBy=by)
 
 
 def describe_reply(name: str, each: LostReply) -> Erased:

@@ -70,7 +70,7 @@ def markdown_pieces(rows: Rows) -> Pieces:
         yield (
             (
                 f"\n- **{comment.tag or 'COMMENT'}** line {comment.line} ({comment.anchor}{state}) — {said}\n"
-                f"  *{comment.author}, {comment.created}, {comment.status}*{replies}{code}\n"
+                f"  *{comment.signed}, {comment.created}, {comment.status}*{replies}{code}\n"
             ).encode(),
             1,
         )
@@ -97,6 +97,7 @@ def training_pieces(rows: Rows) -> Pieces:
                 "code": redact(_code(comment)),
                 **({"lineCodes": comment.lineCodes} if comment.lineCodes else {}),
                 **({"stale": True} if comment.stale else {}),
+                **({"editedBy": comment.editedBy} if comment.editedBy else {}),
             },
         }
         yield msgspec.json.encode(record) + b"\n", 1
@@ -126,11 +127,11 @@ COLUMNS = ("id", "filePath", "line", "endLine", "tag", "author", "created", "upd
 
 def csv_pieces(rows: Rows) -> Pieces:
     """Returns one row a comment, its code or what tells it last; a cell that a spreadsheet would run is guarded."""
-    yield _csv_row((*COLUMNS, "code", "lineCodes", "stale")), 0
+    yield _csv_row((*COLUMNS, "code", "lineCodes", "stale", "editedBy")), 0
     for comment, _ in rows:
         values = [getattr(comment, name) for name in COLUMNS]
         values[1] = comment.path
-        values += [_code(comment), comment.lineCodes, "true" if comment.stale else ""]
+        values += [_code(comment), comment.lineCodes, "true" if comment.stale else "", comment.editedBy]
         yield _csv_row(["" if value in (None, 0) else guard_cell(str(value)) for value in values]), 1
 
 
@@ -170,7 +171,7 @@ def _article(comment: CommentNow, context: str) -> str:
     return (
         f'<article id="{e(comment.id)}" class="{comment.state} {comment.status}">'
         f'<p class="said"><b>{e(comment.tag or "COMMENT")}</b> {e(strip_tag(comment.said, comment.tag))}</p>'
-        f"<small>{e(where)} · {e(comment.anchor)} · {comment.state} · {comment.status} · {e(comment.author)}, "
+        f"<small>{e(where)} · {e(comment.anchor)} · {comment.state} · {comment.status} · {e(comment.signed)}, "
         f"{e(comment.created)}</small>{replies}{code}</article>\n"
     )
 

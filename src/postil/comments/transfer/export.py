@@ -242,7 +242,7 @@ def _parquet(rows: Rows, out: BinaryIO) -> int:
 
 _COLUMNS = (
     *("id", "file_path", "text", "tag", "author", "created", "updated", "status", "state", "anchor", "context"),
-    *("line", "end_line", "confidence", "ai_model", "ai_confidence"),
+    *("line", "end_line", "confidence", "ai_model", "ai_confidence", "edited_by"),
 )
 _OWN = frozenset(_COLUMNS) & frozenset(CommentNow.__struct_fields__)
 """The columns that are named like the field of a comment they hold."""
@@ -255,4 +255,5 @@ def _make_row(comment: CommentNow, context: str) -> Mapping[str, object]:
         "end_line": comment.endLine or None,
         "ai_model": comment.model or None,
         "ai_confidence": comment.sureness,
+        "edited_by": comment.editedBy or None,
     }

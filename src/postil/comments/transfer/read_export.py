@@ -42,6 +42,7 @@ class _About(Struct, frozen=True, kw_only=True):
     movedTo: str = ""
     tag: str | None = None
     author: str = ""
+    editedBy: str = ""
     created: str = ""
     updated: str = ""
     status: Status = "open"
@@ -192,6 +193,7 @@ def make_comment(record: Record, name: str, now: str) -> NewComment:
         resolvedAt=record.resolvedAt if is_closed else UNSET,
         replies=record.replies or UNSET,
         revisions=record.revisions or UNSET,
+        editedBy=record.editedBy or UNSET,
         aiMeta=record.aiMeta or UNSET,
     )
 
