@@ -15,10 +15,14 @@ from msgspec import inspect
 
 import postil
 from postil.comments.operations.answers import CommentNow
+from postil.comments.operations.maintenance import Checked
+from postil.comments.operations.transfer import Imported
+from postil.comments.storage.repair import Fault
 from postil.comments.transfer.documents import markdown_pieces
 from postil.core.answer import LINES, Answer, in_rows
 from postil.core.content import Text
 from postil.surfaces.shell.output import readable
+from postil.tracker.log.verify import Verified
 from postil.wire.protocol import shapes
 from postil.wire.protocol.eras.era import NEWEST
 
@@ -123,3 +127,19 @@ def test_no_name_makes_a_row_of_its_own_in_an_export() -> None:
     comment = make(inspect.type_info(CommentNow))
     said = b"".join(piece for piece, _ in markdown_pieces([(comment, "code")])).decode()
     assert not [line for line in said.splitlines() if line.strip(" -").startswith(ROW)]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Imported((), 0, missing=(NAME,), leftOut=1),
+        Imported((), 0, without=(NAME,)),
+        Verified(logs=0, commits=0, events=0, entities=0, state="", problems=[NAME], warnings=[NAME]),
+        Checked((Fault("a.py", NAME),), 1),
+    ],
+    ids=lambda answer: type(answer).__name__,
+)
+def test_names_that_stand_in_lists_and_sentences_make_no_row_either(answer: Answer) -> None:
+    """What an import does not find is named by whoever made the export."""
+    for said in (str(readable(answer)), *(str(block) for block in shapes.make_blocks(answer, NEWEST))):
+        assert not [line for line in said.splitlines() if line.strip(" -").startswith(ROW)]

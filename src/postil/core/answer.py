@@ -20,11 +20,10 @@ LARGEST = 24_000
 """Bytes of content that a tool answers unless more was asked for: what a model can read without losing its thread."""
 _NOTHING: Mapping[str, Any] = {}
 LINES = frozenset({
-    "advice", "answers", "around", "blob", "body", "code", "codeNow", "comment", "content", "data", "description",
-    "diff", "document", "done", "facts", "failure_reason", "hunk", "log_tail", "message", "missing", "newText", "note",
-    "nothing", "oldAround", "oldText", "outside", "output", "places", "preview", "problem", "problems", "rounds",
-    "said", "says", "shown", "suggestion", "summary", "text", "texts", "to_content", "undo", "unread", "value",
-    "warning", "warnings", "without", "words", "yaml_errors",
+    "advice", "answers", "around", "body", "code", "comment", "content", "data", "description", "diff", "document",
+    "done", "facts", "failure_reason", "hunk", "log_tail", "message", "newText", "note", "nothing", "oldAround",
+    "oldText", "outside", "output", "preview", "rounds", "said", "shown", "suggestion", "summary", "text", "texts",
+    "to_content", "value", "words", "yaml_errors",
 })  # fmt: skip
 """Fields of answers that hold lines: words, code, and what we say. Every other text is a name of something."""
 Value = TypeVar("Value")
