@@ -1,6 +1,7 @@
 """Where rows of an old page and their functions are in a new one, as far as the alignment and the layout tell."""
 
 import re
+from collections.abc import Sequence
 from functools import cached_property
 
 from rapidfuzz.distance import Indel
@@ -13,7 +14,8 @@ from postil.anchor.side_by_side.rewrap import Rewrap
 _TELLING = 5  # characters of a row of a fragment that says something; longer ones do
 _SHIFTED = 2  # rows by which neighbours may have come nearer or gone farther
 _MOST_PLACES = 40
-_LIKELY = 0.5
+_LIKELY, _LIKELY_STEADY = 0.5, 0.3
+_FEW_KNOWN = 8  # rows of a fragment that are still there: fewer do not tell where it is
 _KEPT, _FEWEST = 5, 2  # of the rows that a function held a fifth, and two at least
 _DOUBTFUL = 0.7  # how alike a row is at most that is one of several in its function: a person is asked
 _LONE = 0.8  # how alike a bracket is taken to be that is the only one of its kind in its function
@@ -193,7 +195,7 @@ class Counterparts:
         keys, count = self.old.keys, len(self.old)
         if not keys[row]:
             return -1
-        starts = [at - row for at in self.new.places.get(keys[row], ())]
+        starts = [at - row for at in self._keep_own(self.new.places.get(keys[row], ()))]
         whole = [start for start in starts if start >= 0 and self.new.keys[start : start + count] == keys]
         if self.shift in whole:
             return row + self.shift
@@ -202,9 +204,46 @@ class Counterparts:
         at = self._find_among(row)
         return at if at >= 0 else self._find_between(row)
 
+    def _keep_own(self, places: Sequence[int]) -> Sequence[int]:
+        """Returns those of some places that are in the symbol that the fragment was in; all if that is not there."""
+        if self.new.singles.get(self.symbol, -1) < 0:
+            return places
+        return [at for at in places if self.new.owners.get(at, ()) == self.symbol]
+
+    def leaves_symbol(self, row: int, place: int) -> bool:
+        """Returns whether a row of a fragment would go to another symbol than its own, without good reason.
+
+        It may where its own is gone, between the rows that it stood between, in the place of no other.
+        """
+        if not self.symbol or self.new.owners.get(place, ()) == self.symbol:
+            return False
+        if self.new.singles.get(self.symbol, -1) >= 0:
+            return True
+        if self.aligned.backward[place] not in (-1, row):
+            return True
+        above, below = self.aligned.around(row)
+        forward = self.aligned.forward
+        return (above >= 0 and place <= forward[above]) or (below < len(forward) and place >= forward[below])
+
+    def is_at_home(self, row: int, place: int, chance: float) -> bool:
+        """Returns whether a row of a fragment is where it was: in its symbol, and between the rows it stood between.
+
+        What is less likely has to be as far from one of them as it was. (Of 190 such rows in releases 183 were right.)
+        """
+        if is_bare(self.old.keys[row]) or len(self.aligned.known) < _FEW_KNOWN:
+            return False
+        above, below = self.aligned.around(row)
+        forward = self.aligned.forward
+        after = forward[above] if above >= 0 else -1
+        before = forward[below] if below < len(forward) else len(self.new)
+        if not after < place < before or self.new.owners.get(place, ()) != self.symbol:
+            return False
+        is_steady = place - after == row - above or before - place == below - row
+        return chance >= (_LIKELY_STEADY if is_steady else _LIKELY)
+
     def _find_among(self, row: int) -> int:
         """Returns the one place of a row that has most of its neighbours around it, or -1."""
-        places = self.new.places.get(self.old.keys[row], ())
+        places = self._keep_own(self.new.places.get(self.old.keys[row], ()))
         if not 0 < len(places) <= _MOST_PLACES:
             return -1
         near = [at for at in range(len(self.old)) if at != row and len(self.old.keys[at]) > _TELLING]

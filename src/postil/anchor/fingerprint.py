@@ -70,7 +70,7 @@ def _relocate(print_: Fingerprint, new: Page) -> Relocation:
     start = len(print_.before) + 1
     span, shift = Span(start, start + len(lines) - 1), print_.line - start
     settled = find_settled(align(before, new), span, shift)
-    if settled and settled.span and _is_lone(new, settled.span.start - 1):
+    if settled and settled.span and _is_lone(new, settled.span.start - 1) and _is_home(print_, settled.span, new):
         found = settled
     else:
         found = Search(before, new, shift=shift, symbol=print_.symbol).relocate([span])[0]
@@ -91,6 +91,11 @@ def _is_lone(page: Page, row: int) -> bool:
     """Whether no other row says the same between the same neighbours: a piece of a file cannot tell copies apart."""
     same = page.places.get(page.keys[row], ())
     return len(same) <= 1 or sum(_neighbours(page, each) == _neighbours(page, row) for each in same) <= 1
+
+
+def _is_home(print_: Fingerprint, span: Span, new: Page) -> bool:
+    """Whether a place is in the symbol that the code was in, or that is not there."""
+    return new.singles.get(print_.symbol, -1) < 0 or new.owners.get(span.start - 1, ()) == print_.symbol
 
 
 def _neighbours(page: Page, row: int) -> tuple[str, str]:

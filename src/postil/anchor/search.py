@@ -23,6 +23,7 @@ _SINGLE = 0.97  # how likely the only row of its kind is its counterpart, under 
 _NAMESAKE = 0.93  # and the only function of its name
 # A row in its own function that is so like the old one stands for it, rather than one in another: surely, or perhaps.
 _ALIKE, _SIMILAR = 0.8, 0.6
+_AT_HOME = 0.9  # how likely a row of a fragment is where the rows around it say
 _GONE_FRAGMENT = 0.03  # of a fragment there is no looking again, so it is gone sooner
 _BESIDE, _NEAR = 2, 7  # telling rows on each side that are asked where they went, and how far they may be
 _LOOSE, _FAR = 8, 20.0  # rows by which they may be farther away than they were; more than so many is told as so many
@@ -188,8 +189,13 @@ class Search:
         """Returns the candidates; a first one in doubt is surer, or less sure, for what is found out about it."""
         if not candidates or candidates[0].path or not GONE <= candidates[0].confidence < _CERTAIN:
             return candidates
+        if self._counterparts.partial:
+            first = candidates[0]
+            if first.confidence < SURE and self._counterparts.is_at_home(row, first.span.start - 1, first.confidence):
+                return (replace(first, confidence=_AT_HOME), *candidates[1:])
+            return candidates
         self.rank(row)
-        if self._counterparts.partial or not self._told.get(row):
+        if not self._told.get(row):
             return candidates
         chance = round(self._judge_again(row), 3)
         if SURE <= chance < _CERTAIN and self._counterparts.was_copied(row):
@@ -338,8 +344,10 @@ class Search:
         place = best.span.start - 1
         if self._documents_another(row, place) and not best.path:
             return True
-        if best.path or self._counterparts.partial:
+        if best.path:
             return False
+        if self._counterparts.partial:
+            return self._counterparts.leaves_symbol(row, place)
         if self._counterparts.leaves_statement(row, place, self._recall(self.old.frames[row])):
             return True
         if self._counterparts.leaves_function(row, place, settled=best.confidence == SETTLED):
