@@ -200,3 +200,107 @@ def test_the_last_bracket_of_a_file_is_not_that_of_another_function_below() -> N
     now = FEATURES.replace("test_features", "test_basic").replace("#endif\n}", "#endif\n\n\tcheck(caps & REGEX);\n}")
     assert relocate(FEATURES, now + BACKENDS, Span(12), "a.c").span == Span(14, 14)
     assert relocate(FEATURES, now, Span(12), "a.c").span == Span(14, 14)
+
+
+COMMAND = """var generate = &Command{
+\tUse:   "generate",
+\tShort: "Generate pages",
+\tLong: `
+The command writes pages.
+
+STATUS
+======
+
+Zero if it was successful.
+`,
+\tDisableTag: true,
+\tRun:        runGenerate,
+}
+
+type options struct {
+\tDir string
+}
+"""
+MADE_COMMAND = """func newGenerate(global *Global) *Command {
+\tvar opts options
+
+\tcommand := &Command{
+\t\tUse:   "generate [flags]",
+\t\tShort: "Generate pages and files",
+\t\tLong: `
+The command writes pages and files.
+
+STATUS
+======
+
+Zero if it was successful.
+One if there was any error.
+`,
+\t\tDisableTag: true,
+\t\tRun: func(args []string) error {
+\t\t\treturn runGenerate(opts, *global, args)
+\t\t},
+\t}
+\topts.AddFlags(command.Flags())
+\treturn command
+}
+
+type options struct {
+\tDir string
+}
+"""
+
+
+def test_what_ends_a_table_does_not_end_a_function() -> None:
+    """The lines of a text stand at the margin, and hide what the bracket closes."""
+    found = relocate(COMMAND, MADE_COMMAND, Span(14), "a.go")
+    assert (found.state, found.span) == ("review", Span(23, 23))
+
+
+CHECKED = """func initialize(opts Options, args []string) error {
+\tpolynomial, err := readPolynomial(opts)
+\tif err != nil {
+\t\treturn err
+\t}
+
+\trepo, err := readRepo(opts)
+\tif err != nil {
+\t\treturn err
+\t}
+
+\topts.password, err = readPasswordTwice(opts)
+\tif err != nil {
+\t\treturn err
+\t}
+
+\tstore, err := repository.New(repo, opts.password)
+\tif err != nil {
+\t\treturn err
+\t}
+
+\tprint("created repository", store.ID())
+\treturn nil
+}
+"""
+CHECKED_LESS = """func initialize(ctx Context, opts Options, printer Printer) error {
+\tpolynomial, err := readPolynomial(ctx, opts, printer)
+\tif err != nil {
+\t\treturn err
+\t}
+
+\tstore, err := createRepository(ctx, opts, polynomial)
+\tif err != nil {
+\t\treturn fatal("%s", err)
+\t}
+
+\tif !opts.JSON {
+\t\tprinter.P("created repository", store.ID())
+\t}
+\treturn nil
+}
+"""
+
+
+def test_the_end_of_a_check_that_stands_everywhere_is_no_surer_than_the_check() -> None:
+    found = relocate_all(Source(CHECKED, "a.go"), Source(CHECKED_LESS, "a.go"), [Span(5), Span(10), Span(15)])
+    assert [each.state for each in found] == ["exact", "review", "review"]

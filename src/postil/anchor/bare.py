@@ -4,11 +4,12 @@ Four witnesses are asked: the alignment of lines, the row that a bracket closes,
 below. Each names a place; a place is as likely as the witnesses for it make it together.
 """
 
+import re
 from collections.abc import Callable
 
-from postil.anchor.judge import GONE
+from postil.anchor.judge import GONE, SURE
 from postil.anchor.model import MOST_CANDIDATES, Candidate, Ranked
-from postil.anchor.page import find_closing, find_opener, find_telling, is_bare, list_alike
+from postil.anchor.page import closes_function, find_closing, find_opener, find_telling, is_bare, list_alike
 from postil.anchor.side_by_side.alignment import Alignment
 
 _FAR = 40  # rows around the expected one where the same bracket may be, when nobody knows better
@@ -16,6 +17,10 @@ _FAR = 40  # rows around the expected one where the same bracket may be, when no
 _ALIGNED, _OPENER, _NEIGHBOUR, _GUESS = 0.65, 0.7, 0.7, 0.1
 # But a row that is so surely where it is, and closed by the first bracket after it, is worth more than two others.
 _SURE, _CLOSED = 0.97, 0.98
+_CONTROL = re.compile(
+    r"\W*(?:if|else|elif|elsif|unless|for|while|do|loop|switch|select|case|match|try|catch|finally|with)\b"
+)
+_COMMON = 4  # rows of one kind
 _OTHER_KEY = 0.85  # `}` for `});`: likely the same bracket, with other things at its end
 
 
@@ -60,15 +65,26 @@ class BareRows:
     def closes_another(self, row: int, place: int, find: Callable[[int, int], tuple[Candidate, ...]]) -> bool:
         """Returns whether a bracket would close another row than the one that it closed, or one that may be another.
 
-        `find` says where a row is. The only bracket of its kind in a function needs no such witness.
+        `find` says where a row is. The only bracket of its kind in a function needs no such witness. A control line
+        that is like many others has to be there for sure. And what ends a function ended one.
         """
         key = self.old.keys[row]
-        before = find_opener(self.old, row) if key and is_bare(key) else -1
-        now = find_opener(self.new, place) if before >= 0 else -1
-        if now < 0 or self._is_only_one(row, place):
+        if not key or not is_bare(key):
+            return False
+        if closes_function(self.old, row) != closes_function(self.new, place):
+            return True
+        before, now = find_opener(self.old, row), find_opener(self.new, place)
+        if before < 0 or now < 0 or self._is_only_one(row, place):
             return False
         found = find(before, before)
-        return not found or found[0].confidence < GONE or bool(found[0].path) or found[0].span.start != now + 1
+        least = SURE if self._is_common(before) else GONE
+        return not found or found[0].confidence < least or bool(found[0].path) or found[0].span.start != now + 1
+
+    def _is_common(self, row: int) -> bool:
+        """Returns whether a row is a control line like many others: `if err != nil {`."""
+        key = self.old.keys[row]
+        many = max(len(self.old.places[key]), len(self.new.places.get(key, ())))
+        return many >= _COMMON and _CONTROL.match(self.old.rows[row]) is not None
 
     def _is_only_one(self, row: int, place: int) -> bool:
         """Returns whether a row is the only one of its kind in its function, and its place in one of that name."""

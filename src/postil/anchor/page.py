@@ -302,6 +302,14 @@ def find_opener(page: Page, row: int) -> int:
     return -1
 
 
+def closes_function(page: Page, row: int) -> bool:
+    """Whether a row holds the bracket that ends the function that it is in, as far as syntax tells."""
+    if page.keys[row][:1] != "}" or not page.symbols:
+        return False
+    head = page.frames[row]
+    return row > head >= 0 and page.frame_end(head) == row
+
+
 def find_closing(page: Page, row: int, mark: str) -> int:
     """The row after this one, under the same row, that begins with a bracket; or -1 where none is near."""
     at, left = row, _BARE_ROWS
