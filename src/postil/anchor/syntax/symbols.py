@@ -17,6 +17,7 @@ from postil.anchor.model import Span
 from postil.anchor.syntax import definitions
 from postil.anchor.syntax.definitions import TYPES, Rows, Siblings, decorated_row, first_row, last_row
 from postil.anchor.syntax.languages import LARGEST_KEPT, Parsed, ask_worker, grammar, is_over, parse
+from postil.anchor.syntax.names import FUNCTIONS, say_name
 from postil.anchor.syntax.queries import DEEPEST_NODE, is_dear, run_query
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ MOST_CONTAINERS = 40
 """Definitions inside each other that are told apart: each level is looked at once more for each line inside it."""
 LOOK_EVERY = 64
 """Things after which this process looks at its CPU time."""
-FUNCTIONS = frozenset({"function", "method", "constructor"})
 
 
 class Symbol(Struct, frozen=True):
@@ -50,7 +50,7 @@ class Symbol(Struct, frozen=True):
     @property
     def short(self) -> str:
         """`validatePassword()`, `AuthService class`."""
-        return f"{self.name}()" if self.is_function else f"{self.name} {self.kind}"
+        return say_name(self.name, self.kind)
 
     @property
     def label(self) -> str:

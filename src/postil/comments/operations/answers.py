@@ -9,6 +9,7 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
+from postil.anchor.syntax.names import say_name
 from postil.comments.model import (
     ALL_TAGS,
     AiMeta,
@@ -200,12 +201,7 @@ def _shorten(code: str) -> str:
 
 def describe_anchor(path: tuple[str, ...], kind: str, line: int) -> str:
     """Returns what a comment is tied to, in words."""
-    if not path:
-        return f"line {line}"
-    from postil.anchor.model import Span
-    from postil.anchor.syntax.symbols import Symbol
-
-    return Symbol(path[-1], kind.lower() or "symbol", Span(line), path[:-1]).short
+    return say_name(path[-1], kind.lower() or "symbol") if path else f"line {line}"
 
 
 class Moved(Answer, frozen=True, omit_defaults=True):

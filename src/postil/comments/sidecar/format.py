@@ -44,4 +44,4 @@ def detect_tag(text: str) -> str | None:
 def strip_tag(text: str, tag: str | None) -> str:
     """Returns the text without a leading `TAG: `."""
     head = f"{tag}:"
-    return text[len(head) :].lstrip() if tag and text.upper().startswith(head) else text
+    return text[len(head) :].lstrip() if tag and text[: len(head)].upper() == head else text
