@@ -97,21 +97,21 @@ def in_rows(answer: Value) -> Value:
         while waiting:  # without a call for each value: nearly always there is nothing to do
             value = waiting.pop()
             kind = value.__class__
-            if kind is str:
+            if kind is tuple or kind is list:
+                waiting += value
+            elif kind is str:
                 if not value.isprintable():
                     break
-            elif isinstance(value, Struct):
-                get_names, get_others, get_lines = _FIELDS.get(kind) or _sort_fields(kind)
+            elif kind is dict:
+                waiting += (*value, *value.values())
+            elif (known := _FIELDS.get(kind)) or isinstance(value, Struct):
+                get_names, get_others, get_lines = known or _sort_fields(kind)
                 if get_names and not "".join(get_names(value)).isprintable():
                     break
                 if get_others:
                     waiting += filter(None, get_others(value))
                 if get_lines:
                     waiting += [held for held in get_lines(value) if held and held.__class__ is not str]
-            elif kind is tuple or kind is list:
-                waiting += value
-            elif kind is dict:
-                waiting += (*value, *value.values())
         else:
             return answer
     except TypeError:  # a field does not hold what its type says
@@ -124,6 +124,8 @@ _Getters: TypeAlias = "tuple[_Getter | None, _Getter | None, _Getter | None]"
 _FIELDS: dict[type[Struct], _Getters] = {}
 """Of each kind of struct that was seen, what `_sort_fields` says."""
 _NO_TEXT = frozenset({"int", "float", "bool", "None", "UnsetType"})
+_NO_NAMES = _NO_TEXT | {"str", "tuple[str, ...]", "list[str]"}
+"""Types of fields that hold lines, and nothing but these."""
 _OUR_WORDS = type(Literal[""])
 
 
@@ -138,10 +140,13 @@ def _sort_fields(kind: type[Struct]) -> _Getters:
         for name, said in getattr(each, "__annotations__", _NOTHING).items():
             types[name] = "str" if known.get(said).__class__ is _OUR_WORDS else str(said)
     for name in kind.__struct_fields__:
-        if types[name] == "str":
-            names += [name] * (name not in LINES)
-        elif not _NO_TEXT.issuperset(types[name].split(" | ")):
-            (lines if name in LINES else others).append(name)
+        kinds = types[name].split(" | ")
+        if name in LINES:
+            lines += [name] * (not _NO_NAMES.issuperset(kinds))
+        elif kinds == ["str"]:
+            names.append(name)
+        elif not _NO_TEXT.issuperset(kinds):
+            others.append(name)
     get_names, get_others = _get_all(names) if names else None, _get_all(others) if others else None
     return _FIELDS.setdefault(kind, (get_names, get_others, _get_all(lines) if lines else None))
 
