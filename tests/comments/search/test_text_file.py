@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import tracemalloc
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from postil.comments.search import text_file as corpus_module
-from postil.comments.search.patterns import PIECE, Pattern
+from postil.comments.search.patterns import GAP, PIECE, Pattern
 from postil.comments.search.text_file import Marked, TextFile
 from tests.comments.search.test_patterns import add, database
 
@@ -76,11 +77,28 @@ def test_numbers_are_kept_once_and_in_order_however_they_come() -> None:
     assert (len(Marked([])), Marked([]).numbers(), 0 in Marked([])) == (0, [], False)
 
 
-def test_many_that_match_are_told_by_number_as_few_are(tmp_path: Path) -> None:
+@pytest.mark.parametrize("few", [0, 1000])
+def test_many_that_match_are_told_by_number_as_few_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr(corpus_module, "FEW", few)
     db = database(f"{'even' if number % 2 == 0 else 'odd'} {number}" for number in range(200))
     corpus = TextFile(str(tmp_path / "c"))
     assert corpus.search(db, Pattern("even")).numbers() == list(range(1, 200, 2))
     assert corpus.search(db, Pattern("^odd 1[0-9]$")).numbers() == [12, 14, 16, 18, 20]
+
+
+def test_texts_that_were_edited_many_times_are_not_searched_with_all_that_they_were(tmp_path: Path) -> None:
+    db = database(["text 0"])
+    corpus = TextFile(str(tmp_path / "c"))
+    for number in range(1, 50):
+        with db:
+            db.execute("DELETE FROM note")
+        add(db, [f"text {number}"])
+        with patch.object(Pattern, "ends", autospec=True, side_effect=Pattern.ends) as search:
+            assert corpus.search(db, Pattern(f"text {number}")).numbers() == [number + 1]
+        assert [len(call.args[1]) for call in search.call_args_list] == [len(f"\ntext {number}") + len(GAP)]
+    assert corpus.search(db, Pattern("text")).numbers() == [50]
 
 
 @pytest.mark.parametrize("pattern", ["text", "t[e]xt"])

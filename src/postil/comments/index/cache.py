@@ -226,9 +226,10 @@ class Index:
         if limit * everything > 8 * total * total and total <= FEW:
             return None
         first: list[int] = []
+        wanted = {*some} if isinstance(some, Hits) and total <= 2 * limit else some
         with self.using() as db:
             for looked, (number,) in enumerate(db.execute("SELECT seq FROM note ORDER BY created DESC, id DESC")):
-                if number in some:
+                if number in wanted:
                     first.append(number)
                     if len(first) == limit:
                         break

@@ -35,6 +35,7 @@ _ALONE = re.compile(r"\\[CQ]|\(\?[a-zA-Z]*-[a-zA-Z]*m")
 # RE2 looks for one word at four times the speed at which it looks for any of several, or for one that begins with a
 # letter that is the small form of another one, too: the long s and the sign of Kelvin are the only such of ASCII.
 _FEW_WORDS = re.compile(r"[A-Za-z0-9_ ]+(?:\|[A-Za-z0-9_ ]+){0,2}")
+_ALTERNATIVES = re.compile(r"[A-Za-z0-9_ |]*")
 _FOLDED = re.compile("[sSkK]")
 _ODD = ("\u017f".encode(), "\u212a".encode())
 _EDGES = {"A": "^", "z": "$"}
@@ -88,6 +89,7 @@ class Pattern:
         self._anchored = not self._plain and any(edge in query for edge in ("^", "$", r"\A", r"\z"))
         self._one = _compile(query, "(?:%s)", literal=self._plain)
         self._meter = Meter(query)
+        self._compiled: dict[tuple[str, str, bool], Linear] = {}
         self._has_match = search_one(self._one, self._meter)
 
     def matches(self, text: bytes) -> bool:
@@ -161,7 +163,7 @@ class Pattern:
         found: set[int] = set()
         for word in self._query.split("|"):
             piece = max(_FOLDED.split(word), key=len)
-            first, at, seen = spans(_compile(piece, "", literal=True), self._meter, END), 0, 0
+            first, at, seen = spans(self._compile(piece, "", literal=True), self._meter, END), 0, 0
             while (start := first(run, at)[0]) >= 0:
                 at, seen = run.find(END, start), seen + 1
                 if at in found or piece == word or self.matches(run[run.rfind(END, 0, start) + 2 : at - 1]):
@@ -172,7 +174,7 @@ class Pattern:
 
     def _ends_of_many(self, run: Bytes, known: Sequence[int], at: int) -> list[int]:
         """Returns the rest where most texts match: texts in a row that all match are one match."""
-        first = spans(_compile(self._query, "(?s:(?:.*?(?:(?-s)%s).*\\C)+)"), self._meter, END)
+        first = spans(self._compile(self._query, "(?s:(?:.*?(?:(?-s)%s).*\\C)+)"), self._meter, END)
         found: list[int] = []
         while True:
             start, at = first(run, at)
@@ -197,15 +199,23 @@ class Pattern:
         query = re.sub(r"\\(.)", lambda seen: _EDGES.get(seen[1], seen[0]), self._query, flags=re.DOTALL)
         if _FROM_THE_START.match(query) and "|" not in query:
             # The newline before a text can be looked for, an edge cannot; a match there is asked for by itself anyway.
-            return _compile(query[1:], "(?m:\n(?:%s))")
-        return _compile(query, "(?m:%s)")
+            return self._compile(query[1:], "(?m:\n(?:%s))")
+        return self._compile(query, "(?m:%s)")
+
+    def _compile(self, query: str, frame: str, *, literal: bool = False) -> Linear:
+        """Returns what is asked of every run, made once."""
+        asked = query, frame, literal
+        if asked not in self._compiled:
+            self._compiled[asked] = _compile(query, frame, literal=literal)
+        return self._compiled[asked]
 
 
 def _compile(query: str, frame: str, *, literal: bool = False) -> Linear:
     try:
-        alone = compile_linear(
-            query, ignore_case=True, literal=literal
-        )  # by itself first: `)(` must not become `(?:)()`
-        return alone if literal else compile_linear(frame % query, ignore_case=True)
+        if literal or not _ALTERNATIVES.fullmatch(query):  # by itself first: `)(` must not become `(?:)()`
+            alone = compile_linear(query, ignore_case=True, literal=literal)
+            if literal:
+                return alone
+        return compile_linear(frame % query, ignore_case=True)
     except NotAPattern as fault:
         raise PatternRefused(query, str(fault)) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from importlib import import_module
@@ -33,6 +34,9 @@ SMALLEST_PIECE, FEW = 4096, 512
 """Bytes of a piece, and of one that is not measured."""
 LARGE = 8 << 20
 """Bytes of texts that are searched in LONGEST; more take longer."""
+
+
+_WORDS = re.compile(r"[A-Za-z0-9_ |]*|\(\?:[A-Za-z0-9_ |]*\)")
 
 
 class NotAPattern(ValueError):
@@ -72,7 +76,7 @@ def compile_linear(pattern: str, *, ignore_case: bool, literal: bool = False) ->
 
 def _is_small(pattern: str) -> bool:
     """Returns whether a pattern cannot be a large program: a few words."""
-    return len(pattern) <= FEW and pattern.isascii() and pattern.replace(" ", "").isalnum()
+    return len(pattern) <= FEW and _WORDS.fullmatch(pattern) is not None
 
 
 class Meter:

@@ -41,7 +41,8 @@ def search(
         hits = hits.with_others(search_replies(overview.index, pattern))
     total, located, damaged = overview.index.read(lambda: _read_newest(overview, hits, conditions, limit))
     found = tuple(comment_now(each) for each in located)
-    inside = {each.id: some for each in found if (some := _list_matching(pattern, each))} if replies else {}
+    asked = found if hits.has_others else ()  # else each of them was found by its own text
+    inside = {each.id: some for each in asked if (some := _list_matching(pattern, each))}
     outside = overview.outside(conditions.file)
     return Found(found, total, query, shown, damaged, inside or UNSET, outside or UNSET)
 

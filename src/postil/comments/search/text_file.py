@@ -12,6 +12,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import chain, filterfalse
 from mmap import ACCESS_READ, mmap
 from typing import IO
 
@@ -48,6 +49,8 @@ MOST_LOOSE = 500
 """So many texts are read from the database by every process before one of them adds them to the file."""
 LARGEST_LOOSE = 2 * limits.MIB
 """Characters of them."""
+FEW = 1_000
+"""So many numbers are held at once without a thought."""
 _BEGIN = GAP[-1:]
 
 
@@ -67,7 +70,7 @@ class Run:
 
     def search(self, pattern: Pattern) -> list[int] | Letters | None:
         """Returns where the texts that match end, as a pattern says it."""
-        return pattern.ends(self.run, self.ends)
+        return pattern.ends(self.run, self.ends) if len(self.numbers) else []
 
 
 class Matches:
@@ -94,6 +97,9 @@ class Matches:
     def __iter__(self) -> Iterator[int]:
         """Yields the number of each, in order: very many are never held at once."""
         run, ends = self._run, self._ends.ends() if isinstance(self._ends, Letters) else self._ends
+        if isinstance(ends, list) and len(run) <= FEW:
+            wanted = {*ends}
+            return iter([number for number, end in zip(run.numbers, run.ends, strict=True) if end in wanted])
         if len(self) > len(run) // 16:
             return self._pass_through(ends)
         return (run.numbers[bisect_left(run.ends, end)] for end in ends)
@@ -143,7 +149,14 @@ class Hits:
 
     def with_others(self, others: Iterable[int]) -> Hits:
         """Returns the same, and comments of which something else matches."""
-        return Hits(self._parts, self._gone, self.among, frozenset(each for each in others if each not in self))
+        more = {*others}
+        known = {*self} if len(self) <= FEW else self
+        return Hits(self._parts, self._gone, self.among, frozenset([each for each in more if each not in known]))
+
+    @property
+    def has_others(self) -> bool:
+        """Whether of some of them not the text matches, but something else."""
+        return bool(self._others)
 
     def __len__(self) -> int:
         found = sum(map(len, self._parts))
@@ -151,12 +164,18 @@ class Hits:
         return found - gone + len(self._others)
 
     def __contains__(self, number: int) -> bool:
-        return number in self._others or (number not in self._gone and any(number in part for part in self._parts))
+        if number in self._others:
+            return True
+        if number in self._gone:
+            return False
+        for part in self._parts:  # noqa: SIM110 - asked of each comment: a generator costs more than the answer
+            if number in part:
+                return True
+        return False
 
     def __iter__(self) -> Iterator[int]:
         """Yields their numbers, in no order: very many are never held at once."""
-        yield from (number for part in self._parts for number in part if number not in self._gone)
-        yield from self._others
+        return chain(filterfalse(self._gone.__contains__, chain.from_iterable(self._parts)), self._others)
 
     def numbers(self) -> list[int]:
         """Their numbers, in order."""
@@ -172,7 +191,8 @@ class TextFile:
         self._file = Run()
         self._loose = Run()
         self._gone: set[int] = set()
-        self._gone_seen = 0
+        """The texts that went and are in the file."""
+        self._gone_seen = self._gone_count = 0
         self._moment: object = None
         """What was said of the database when it was last read."""
 
@@ -180,7 +200,9 @@ class TextFile:
         """Returns the comments whose text matches."""
         self.catch_up(db)
         parts = [Matches(run, run.search(pattern)) for run in (self._file, self._loose)]
-        return Hits(parts, self._gone, len(self._file) + len(self._loose) - len(self._gone))
+        return Hits(
+            [part for part in parts if len(part)], self._gone, len(self._file) + len(self._loose) - len(self._gone)
+        )
 
     def catch_up(self, db: sqlite3.Connection) -> None:
         """Take in the texts that came since the last time, and those that went."""
@@ -192,7 +214,11 @@ class TextFile:
         gone = f"SELECT number, seq FROM {kind.gone} WHERE number > ?"  # noqa: S608 - names of ours, here and below
         for number, seq in db.execute(gone, (self._gone_seen,)):
             self._gone_seen = number
-            self._gone.add(seq)
+            self._gone_count += 1
+            if seq <= self._file.last:
+                self._gone.add(seq)
+            elif seq <= self._loose.last:
+                self._loose = Run()  # read again without it: so it is not asked about in every search
         (highest,) = db.execute(f"SELECT coalesce(max({kind.key}), 0) FROM {kind.numbers}").fetchone()  # noqa: S608
         is_behind = highest > max(self._file.last, self._loose.last)
         if self._too_many_gone() or (is_behind and self._is_much_loose(db)):
@@ -211,7 +237,7 @@ class TextFile:
         return db.execute(size, after).fetchone()[0] > LARGEST_LOOSE
 
     def _too_many_gone(self) -> bool:
-        return len(self._gone) > len(self._file) // 4 + MOST_LOOSE
+        return self._gone_count > len(self._file) // 4 + MOST_LOOSE
 
     def _read_loose(self, db: sqlite3.Connection) -> None:
         """Hold the texts that are not in the file."""
@@ -239,7 +265,7 @@ class TextFile:
         if name == self._name and texts == len(self._file):
             return
         if name != self._name:
-            self._gone, self._gone_seen, self._loose = set(), 0, Run()
+            self._gone, self._gone_seen, self._gone_count, self._loose = set(), 0, 0, Run()
         try:
             self._file = _map_file(self.base, name, texts, size) if texts else Run()
             self._name = name
