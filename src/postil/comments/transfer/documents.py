@@ -55,18 +55,18 @@ def json_pieces(rows: Rows) -> Pieces:
 def markdown_pieces(rows: Rows) -> Pieces:
     yield b"# Comments\n", 0
     path = None
-    for comment, context in ((in_rows(one), code) for one, code in rows):
+    for given, context in rows:
+        comment = in_rows(given)
         if comment.path != path:
             path = comment.path
             yield f"\n## {path}\n".encode(), 0
-        fence = "`" * max(3, 1 + max(map(len, re.findall("`+", context)), default=0))
-        deeper = context.replace("\n", "\n  ")
-        code = f"\n\n  {fence}{language_of(comment.path) or ''}\n  {deeper}\n  {fence}" if context.strip() else ""
+        code = _fence(context, comment.path) if context and not context.isspace() else ""
         state = "" if comment.state == "exact" else f", {comment.state}"
-        state += f", {comment.origin}" if comment.origin else ""
+        if origin := comment.origin:
+            state += f", {origin}"
         said = strip_tag(comment.said, comment.tag).replace("\n", "\n  ")
         texts = [(reply.author, reply.text.replace("\n", "\n    ")) for reply in comment.replies]
-        replies = "".join(f"\n  - {author}: {text}" for author, text in texts)
+        replies = "".join([f"\n  - {author}: {text}" for author, text in texts])
         yield (
             (
                 f"\n- **{comment.tag or 'COMMENT'}** line {comment.line} ({comment.anchor}{state}) — {said}\n"
@@ -74,6 +74,13 @@ def markdown_pieces(rows: Rows) -> Pieces:
             ).encode(),
             1,
         )
+
+
+def _fence(code: str, path: str) -> str:
+    """Returns code in a fence that it cannot close."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", code)), default=0))
+    deeper = code.replace("\n", "\n  ")
+    return f"\n\n  {fence}{language_of(path) or ''}\n  {deeper}\n  {fence}"
 
 
 def training_pieces(rows: Rows) -> Pieces:
