@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
 from typing import NewType
 
 from postil.workspace.failures import FileMissing, FileUnreadable, UnsafePath
@@ -90,7 +89,7 @@ def _is_git(part: str) -> bool:
 
 def open_folder(root: str, inside: str) -> int:
     """A descriptor of a folder below the root, reached without following a symlink. The caller closes it."""
-    parts = list(_split(inside))
+    parts = _split(inside)
     here = _open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, None, root)
     for part in parts:
         try:
@@ -108,7 +107,7 @@ def open_inside(root: str, inside: RelativePath) -> int:
     try:
         # Without O_NONBLOCK, opening a FIFO planted there would wait for ever.
         wanted = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-        file = _open(next(_split(name), name), wanted, parent, inside)
+        file = _open("".join(_split(name)), wanted, parent, inside)
     finally:
         os.close(parent)
     if not stat.S_ISREG(os.fstat(file).st_mode):
@@ -117,12 +116,11 @@ def open_inside(root: str, inside: RelativePath) -> int:
     return file
 
 
-def _split(inside: str) -> Iterator[str]:
-    for part in inside.split("/"):
-        if part in (".", "..") or "\0" in part:
-            raise UnsafePath(inside, "is not a plain relative path")
-        if part:
-            yield part
+def _split(inside: str) -> list[str]:
+    parts = inside.split("/")
+    if "." in parts or ".." in parts or "\0" in inside:
+        raise UnsafePath(inside, "is not a plain relative path")
+    return [*filter(None, parts)]
 
 
 def _open(name: str, flags: int, folder: int | None, shown: str) -> int:
