@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import zlib
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.workspace.hostile import Hostile, make_hostile, plant_hooks
-from tests.workspace.repositories import git
+from tests.workspace.repositories import git, new_repository
 
 BIN = Path(sys.executable).parent
 COMMANDS = [
@@ -105,6 +106,43 @@ def test_a_damaged_log_is_looked_for_at_no_remote_that_names_a_program(hostile: 
     healed = run(hostile, ["postil", "issue", "verify", "--fix"], home)
     assert not hostile.marker.exists(), hostile.marker.read_text()
     assert b"1 event appended" in healed.stdout, healed.stderr
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "commondir", "file to a worktree", "file to a submodule"])
+def test_a_git_that_leads_to_another_repository_is_not_followed(tmp_path: Path, kind: str) -> None:
+    """An archive may name any repository of the person: its issues were shown, and others written beside them."""
+    home, root, private = tmp_path / "home", tmp_path / "work", tmp_path / "private"
+    home.mkdir()
+    new_repository(root, a__txt="one\n")
+    new_repository(private, a__txt="one\n")
+    fake = Hostile(private, private, tmp_path / "ran")
+    assert run(fake, ["postil", "issue", "create", "a private one"], home).returncode == 0
+    assert run(fake, ["postil", "comments", "add", "a.txt:1", "a private remark"], home).returncode == 0
+    leads_to = private / ".git"
+    if kind.endswith("worktree"):
+        git(private, "worktree", "add", "-q", str(tmp_path / "side"))
+        leads_to = private / ".git/worktrees/side"
+    elif kind.endswith("submodule"):
+        new_repository(tmp_path / "library", a__txt="one\n")
+        added = ("submodule", "-q", "add", str(tmp_path / "library"), "library")
+        git(private, "-c", "protocol.file.allow=always", *added)
+        leads_to = private / ".git/modules/library"
+    before = {path: path.read_bytes() for path in private.rglob("*") if path.is_file()}
+    if kind == "commondir":
+        (root / ".git/commondir").write_text(f"{leads_to}\n")
+    else:
+        shutil.rmtree(root / ".git")
+        _ = (
+            (root / ".git").symlink_to(leads_to)
+            if kind == "link"
+            else (root / ".git").write_text(f"gitdir: {leads_to}")
+        )
+    fake = Hostile(root, root, tmp_path / "ran")
+    for command in COMMANDS[:1] + COMMANDS[4:6] + COMMANDS[7:9] + COMMANDS[-1:]:
+        done = run(fake, command, home)
+        assert b"private one" not in done.stdout
+        assert b"private remark" not in done.stdout
+    assert {path: path.read_bytes() for path in private.rglob("*") if path.is_file()} == before
 
 
 def test_a_log_that_is_a_bomb_is_named_and_the_rest_is_listed(tmp_path: Path) -> None:

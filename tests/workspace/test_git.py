@@ -124,6 +124,19 @@ def test_a_fifo_among_the_objects_is_named(repository: Path) -> None:
             answer.readline()
 
 
+def test_a_fifo_anywhere_in_the_git_folder_is_named(repository: Path) -> None:
+    os.mkfifo(repository / ".git/FETCH_HEAD")
+    with pytest.raises(OddRepository, match="FETCH_HEAD is not a regular file"):
+        run_git(str(repository), "rev-parse", "FETCH_HEAD")
+    git(repository, "update-index", "--split-index")
+    (shared,) = (repository / ".git").glob("sharedindex.*")
+    (repository / ".git/FETCH_HEAD").unlink()
+    shared.unlink()
+    os.mkfifo(shared)
+    with pytest.raises(OddRepository, match="sharedindex"):
+        run_git(str(repository), "ls-files")
+
+
 def test_a_git_that_works_for_long_is_let_alone(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is found, and its answer comes."""
     monkeypatch.setattr("postil.workspace.spawn.LOOK_AFTER", 0.0)

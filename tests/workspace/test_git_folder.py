@@ -86,6 +86,30 @@ def test_a_worktree_works_with_a_config_of_its_own(repository: Path, tmp_path: P
     assert not (side / "ran").exists()
 
 
+def test_a_worktree_that_was_moved_by_hand_asks_for_a_line(repository: Path, tmp_path: Path, own: Path) -> None:
+    git(repository, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
+    (tmp_path / "side").rename(tmp_path / "moved")
+    with pytest.raises(UntrustedPath, match="does not know it"):
+        find_repository(str(tmp_path / "moved"))
+    git(tmp_path / "moved", "worktree", "repair")
+    check_it_works(tmp_path / "moved")
+
+
+def test_a_git_folder_elsewhere_works_when_it_is_known(repository: Path, tmp_path: Path, own: Path) -> None:
+    git(tmp_path, "clone", "-q", "--separate-git-dir=apart", str(repository), "work")
+    with pytest.raises(UntrustedPath, match="leads to a repository that does not know it") as refused:
+        find_repository(str(tmp_path / "work"))
+    subprocess.run(refused.value.advice.partition(": ")[2], shell=True, check=True)
+    check_it_works(tmp_path / "work")
+    own.write_text("[protocol.file]\nallow=always\n")
+    git(tmp_path / "work", "config", "core.worktree", str(tmp_path / "work"))
+    check_it_works(tmp_path / "work")
+    git(tmp_path, "clone", "-q", "--bare", str(repository), "project/.bare")
+    (tmp_path / "project/.git").write_text("gitdir: ./.bare\n")
+    git(tmp_path / "project", "worktree", "add", "-q", "side", "HEAD")
+    check_it_works(tmp_path / "project/side")
+
+
 def test_a_submodule_works(repository: Path, tmp_path: Path) -> None:
     new_repository(tmp_path / "library", d__txt="four\n")
     git(repository, "-c", "protocol.file.allow=always", "submodule", "-q", "add", str(tmp_path / "library"), "library")
@@ -283,7 +307,7 @@ def test_a_link_that_names_a_ref_is_followed_as_git_does(repository: Path, own: 
     "name", ["HEAD", "index", "config", "packed-refs", "shallow", "objects/info/alternates",
              "objects/info/commit-graph", "objects/info/commit-graphs/commit-graph-chain", "info/exclude",
              "objects/pack/multi-pack-index", "refs/replace/x", "refs/remotes/origin/x", "logs/refs/heads/x",
-             "../.mailmap", "../.gitignore", "../.gitattributes"],
+             "reftable/tables.list", "worktrees/x/HEAD", "../.mailmap", "../.gitignore", "../.gitattributes"],
 )  # fmt: skip
 def test_a_fifo_is_never_waited_for(repository: Path, name: str) -> None:
     place = repository / ".git" / name
@@ -313,6 +337,13 @@ def test_alternates_inside_are_fine_and_lead_no_further(repository: Path, tmp_pa
     (repository / ".git/more/info").mkdir(parents=True)
     (repository / ".git/objects/info/alternates").write_text("../more\n# a remark\n")
     check_it_works(repository)
+    outside = new_repository(tmp_path / "outside", d__txt="of another repository\n")
+    git(outside, "gc", "--quiet")
+    (repository / ".git/more/pack").symlink_to(outside / ".git/objects/pack")
+    (repository / ".git/objects/yy").mkdir()
+    with pytest.raises(OddRepository, match="objects/pack"):
+        run_git(str(repository), "cat-file", "blob", git(outside, "rev-parse", "HEAD:d.txt"))
+    (repository / ".git/more/pack").unlink()
     (repository / ".git/more/info/alternates").write_text(f"{tmp_path}\n")
     (repository / ".git/objects/zz").mkdir()  # as a new object does: the folder changed
     with pytest.raises(UntrustedPath):

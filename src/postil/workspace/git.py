@@ -181,7 +181,9 @@ def _refuse_special(root: str) -> None:
     where = locate(root)
     if where is None:
         return
-    found = find_special(os.path.join(where.common_dir, "objects"), "", MOST_FOLDERS)
+    found = find_special(where.common_dir, "", MOST_FOLDERS)
+    if found is None and not where.git_dir.startswith(f"{where.common_dir}/"):
+        found = find_special(where.git_dir, "", MOST_FOLDERS)
     if found is None and not where.bare:
         found = find_special(where.root, ".git", MOST_FOLDERS)
     if found is not None:

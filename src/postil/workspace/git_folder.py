@@ -43,7 +43,7 @@ _FILES = (
 )
 _WATCHED = frozenset({"objects", "refs", "config", "config.worktree", "objects/info/alternates"})
 _FEWEST_KEPT = 256
-_FORMAT = "3"
+_FORMAT = "4"
 """To be changed with the allow-list or our own settings: folders that another version made are then made again."""
 _DEEPEST = 5  # as many alternates behind one another as git follows
 
@@ -227,12 +227,11 @@ def _check_inside(where: Repository, ask_user: AskUser) -> None:
     Nor may alternates lead to what the user does not know.
     """
     for path in dict.fromkeys((where.common_dir, where.git_dir)):
-        for name, deep in (("objects", False), ("objects/info", True), ("objects/pack", False), ("info", False)):
-            for entry in _walk(p.join(path, name), deep=deep):
-                if entry.is_symlink() and (name == "objects" or p.isdir(entry.path)):
-                    _refuse_unless_trusted(entry.path, stat.S_IFLNK, ask_user)
-                _refuse_special(entry.path, entry.is_file() or entry.is_dir() or _is_dangling(entry))
-        for name in ("refs", "logs"):
+        _check_objects(p.join(path, "objects"), ask_user)
+        _check_folder(p.join(path, "info"), ask_user)
+        for entry in _walk(p.join(path, "worktrees"), deep=False):
+            _check_folder(entry.path, ask_user, files=True)
+        for name in ("refs", "logs", "reftable"):
             for entry in _walk(p.join(path, name), deep=True):
                 if entry.is_symlink() and not (
                     name == "refs" and _names_ref(os.readlink(entry.path)) and _is_dangling(entry)
@@ -243,6 +242,19 @@ def _check_inside(where: Repository, ask_user: AskUser) -> None:
         path = p.join(where.root, name)
         _refuse_special(path, p.isfile(path) or p.isdir(path) or not p.exists(path))
     _check_alternates(p.join(where.common_dir, "objects"), p.realpath(where.common_dir), ask_user, _DEEPEST)
+
+
+def _check_objects(folder: str, ask_user: AskUser) -> None:
+    _check_folder(folder, ask_user, files=True)
+    _check_folder(p.join(folder, "info"), ask_user, deep=True)
+    _check_folder(p.join(folder, "pack"), ask_user)
+
+
+def _check_folder(folder: str, ask_user: AskUser, *, deep: bool = False, files: bool = False) -> None:
+    for entry in _walk(folder, deep=deep):
+        if entry.is_symlink() and (files or p.isdir(entry.path)):
+            _refuse_unless_trusted(entry.path, stat.S_IFLNK, ask_user)
+        _refuse_special(entry.path, entry.is_file() or entry.is_dir() or _is_dangling(entry))
 
 
 def _walk(folder: str, *, deep: bool) -> Iterator[os.DirEntry[str]]:
@@ -283,6 +295,7 @@ def _check_alternates(objects: str, inside: str, ask_user: AskUser, left: int) -
         if not real.startswith(inside + "/"):
             check_trusted(real, f"{inside} takes objects from", ask_user)
         elif left:
+            _check_objects(real, ask_user)
             _check_alternates(real, inside, ask_user, left - 1)
 
 

@@ -276,6 +276,17 @@ def _read_user_setting(program: str, path: str, key: str) -> list[str]:
     return out.decode("utf-8", "surrogateescape").split("\0")[:-1] if status == 0 else []
 
 
+def check_trusted_from(folder: str, path: str, what: str) -> None:
+    """Raises UntrustedPath unless the user's own settings name the path to which a folder leads."""
+    program, searched = _find_program(os.environ.get("PATH", os.defpath), folder)
+    _ask_once(program, searched, path, what, tuple(map(_note_file, _list_user_files(program))))
+
+
+@lru_cache(maxsize=64)
+def _ask_once(program: str, searched: str, path: str, what: str, files: tuple[tuple[str, int, int], ...]) -> None:
+    check_trusted(path, what, partial(_read_user_setting, program, searched))
+
+
 def shares_new_files(root: str) -> bool:
     """Returns whether the user's own settings say whom new files in repositories are for (`core.sharedRepository`)."""
     where = locate(root)

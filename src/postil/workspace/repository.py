@@ -12,7 +12,7 @@ import msgspec
 
 from postil.workspace.digest import sha256
 from postil.workspace.disk import find_git_roots, read_regular
-from postil.workspace.failures import DamagedRepository, NoRepository, OddRepository
+from postil.workspace.failures import DamagedRepository, NoRepository, OddRepository, printable
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ def locate(start: str) -> Repository | None:
     for folder in find_git_roots(here):
         git_dir = _read_git_dir(folder)
         if git_dir:
-            return Repository(folder, git_dir, _read_common_dir(git_dir), bare=False)
+            return _enter(folder, git_dir)
     # Only when nothing encloses it: a bare repository inside a work tree may be a trap (its config would run programs).
     return Repository(here, here, here, bare=True) if _is_git_dir(here) else None
 
@@ -82,10 +82,44 @@ def locate_exactly(path: str) -> Repository | None:
     for folder in (p.realpath(path), p.realpath(f"{path}.git")):
         git_dir = _read_git_dir(folder) if p.lexists(p.join(folder, ".git")) else ""
         if git_dir:
-            return Repository(folder, git_dir, _read_common_dir(git_dir), bare=False)
+            return _enter(folder, git_dir)
         if _is_git_dir(folder):
             return Repository(folder, folder, _read_common_dir(folder), bare=True)
     return None
+
+
+def _enter(folder: str, git_dir: str) -> Repository:
+    """Returns the repository of a folder. Raises UntrustedPath where it is another one, which does not know of this.
+
+    An archive may hold a `.git` that leads to any repository whose place its maker knows: what that holds would be read
+    and written here. A worktree and a submodule have a git directory elsewhere that names their folder.
+    """
+    common_dir = _read_common_dir(git_dir)
+    if not git_dir.startswith(f"{folder.rstrip('/')}/") and not _leads_back(folder, git_dir):
+        _check_trusted(folder, git_dir, f"The .git of {printable(folder)} leads to a repository that does not know it:")
+    if common_dir != git_dir and not git_dir.startswith(f"{common_dir}/worktrees/"):
+        _check_trusted(folder, common_dir, f"The .git of {printable(folder)} takes objects and refs from")
+    return Repository(folder, git_dir, common_dir, bare=False)
+
+
+def _leads_back(folder: str, git_dir: str) -> bool:
+    said = read_regular(p.join(git_dir, "gitdir"), 8192)
+    if said is not None:  # of a worktree
+        return p.realpath(p.join(git_dir, p.dirname(os.fsdecode(said.strip(b"\r\n"))))) == folder
+    from postil.workspace.git_config import LARGEST, parse_config  # only submodules pay for it
+
+    for name in ("config", "config.worktree"):
+        text = (read_regular(p.join(git_dir, name), LARGEST) or b"").decode("utf-8", "surrogateescape")
+        for section, of, key, value in parse_config(text, p.join(git_dir, name)):
+            if (section, of, key) == ("core", None, "worktree") and p.realpath(p.join(git_dir, value or "")) == folder:
+                return True
+    return False
+
+
+def _check_trusted(folder: str, path: str, what: str) -> None:
+    from postil.workspace.hardening import check_trusted_from  # which needs this module
+
+    check_trusted_from(folder, path, what)
 
 
 def _read_git_dir(folder: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from postil.workspace.changes import changed_files
 from postil.workspace.changes.changed_files import ChangedFile, find_changed, list_changed, parse_changed
 from postil.workspace.changes.compared import read_compared
+from postil.workspace.failures import OddRepository
 from postil.workspace.git import run_git
 from postil.workspace.repository import find_repository
 from tests.workspace.repositories import git, new_repository
@@ -88,6 +90,22 @@ def test_some_files_are_found_as_the_whole_list_has_them(tmp_path: Path, scope: 
         assert find_changed(where, compared, some) == [one for one in whole if one.file in some]
     for bad in ("", "folder", "old.txt", "../outside", "/etc/passwd", "a\0b", "*", ":(glob)*", "nothing"):
         assert find_changed(where, compared, [bad]) == [one for one in whole if one.file == bad]
+
+
+@pytest.mark.parametrize("name", ["../outside.txt", "/etc/hostname", ".git/config", "a/../../outside.txt"])
+def test_an_index_that_names_other_files_is_named(tmp_path: Path, name: str) -> None:
+    """git adds no such name; it compares what an archive's index names, and shows it."""
+    repo = new_repository(tmp_path / "work", a__txt="a\n")
+    (tmp_path / "outside.txt").write_text("of the person\n")
+    (repo / "a").mkdir()
+    blob = bytes.fromhex(git(repo, "rev-parse", "HEAD:a.txt"))
+    path = name.encode()
+    entry = bytes(24) + (0o100644).to_bytes(4, "big") + bytes(12) + blob + len(path).to_bytes(2, "big") + path
+    index = b"DIRC\0\0\0\2\0\0\0\1" + entry + bytes(8 - len(entry) % 8)
+    (repo / ".git/index").write_bytes(index + hashlib.sha1(index).digest())
+    assert name in git(repo, "ls-files")
+    with pytest.raises(OddRepository, match="index names files that are not in the work tree"):
+        changes(repo)
 
 
 def test_finding_one_changed_file_does_not_list_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

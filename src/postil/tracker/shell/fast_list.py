@@ -154,5 +154,9 @@ def _find_git_dir(cwd: str) -> str | None:
     git_dir = os.path.join(folder, ".git")
     if not folder or any(os.path.exists(os.path.join(folder, f"postil.{kind}")) for kind in ("toml", "yaml", "yml")):
         return None
-    plain = os.path.isdir(os.path.join(git_dir, "objects")) and os.path.isdir(os.path.join(git_dir, "refs"))
+    plain = (
+        not os.path.islink(git_dir)
+        and os.path.isdir(os.path.join(git_dir, "objects"))
+        and os.path.isdir(os.path.join(git_dir, "refs"))
+    )
     return git_dir if plain and not os.path.exists(os.path.join(git_dir, "commondir")) else None

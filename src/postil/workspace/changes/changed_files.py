@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
@@ -10,6 +12,7 @@ from msgspec import Struct, structs
 from postil.core.failure import Failure
 from postil.workspace.changes.compared import Compared
 from postil.workspace.digest import blob_id
+from postil.workspace.failures import OddRepository
 from postil.workspace.files import read_file
 from postil.workspace.git import run_git, try_git
 from postil.workspace.paths import RelativePath
@@ -19,6 +22,7 @@ Change: TypeAlias = Literal["added", "deleted", "modified", "renamed", "copied",
 _CHANGES: dict[str, Change] = {
     "A": "added", "D": "deleted", "M": "modified", "R": "renamed", "C": "copied", "T": "type", "U": "unmerged",
 }  # fmt: skip
+_NO_FILE = re.compile(rb"\0(?:/|(?:[^\0]*/)?(?:\.\.?|\.git)/)", re.IGNORECASE)
 OPTIONS = ("--no-color", "-M", "--abbrev=40", "--src-prefix=a/", "--dst-prefix=b/")
 MOST_UNTRACKED = 1_000
 """Files that git does not know yet whose lines are counted; further ones are only named."""
@@ -71,7 +75,10 @@ def _list_among(
     if repository.bare and not compared.new:
         return []
     options = (*OPTIONS, "--raw", "--numstat", "-z", *compared.arguments)
-    found = parse_changed(run_git(repository.root, "diff", *options, "--", *names, largest=LARGEST_LIST))
+    printed = run_git(repository.root, "diff", *options, "--", *names, largest=LARGEST_LIST)
+    if _NO_FILE.search(printed):  # git adds none such; an archive may bring an index that has one
+        raise OddRepository(os.path.join(repository.git_dir, "index"), "names files that are not in the work tree")
+    found = parse_changed(printed)
     if names_content and not compared.new and not compared.is_staged:
         found = [_name_content(repository, one) for one in found]
     if compared.has_untracked and (not names or len(names) != len(found)):
