@@ -49,6 +49,8 @@ class Revision(Struct, frozen=True, omit_defaults=True):
 
 EDITED_BY = "x-editedBy"
 """The key of a comment that says whose words it has, where they are not its author's."""
+REVISIONS = "x-revisions"
+"""The key of a comment with the other words that it got on another branch, or has had."""
 COPY_OF = "x-copy-of"
 """The key of a comment that says which one it repeats."""
 
@@ -188,7 +190,7 @@ class NewComment(Struct, frozen=True, kw_only=True):
     resolvedBy: str | UnsetType = UNSET
     resolvedAt: str | UnsetType = UNSET
     replies: tuple[Reply, ...] | UnsetType = UNSET
-    revisions: tuple[Revision, ...] | UnsetType = field(default=UNSET, name="x-revisions")
+    revisions: tuple[Revision, ...] | UnsetType = field(default=UNSET, name=REVISIONS)
     editedBy: str | UnsetType = field(default=UNSET, name=EDITED_BY)
     copyOf: str | UnsetType = field(default=UNSET, name=COPY_OF)
     """The comment that this one repeats."""

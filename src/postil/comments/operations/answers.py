@@ -93,6 +93,11 @@ class CommentNow(Struct, frozen=True, omit_defaults=True):
         return sign_words(self.author, self.editedBy)
 
     @property
+    def wordings(self) -> str:
+        """What marks it in a list where a merge kept other words beside its own."""
+        return f" [{len(self.revisions) + 1} wordings]" if self.revisions else ""
+
+    @property
     def path(self) -> str:
         """The file that the line is of."""
         return self.movedTo or self.filePath
@@ -461,7 +466,7 @@ def show_row(each: CommentNow, name: str) -> str:
     if (each.movedTo or each.state == "review") and (origin := each.origin):
         where += f" ({origin})"
     mark = "" if each.state in ("exact", "moved") else f" [{each.state}]"
-    mark += " [stale]" if each.stale else ""
+    mark += f"{' [stale]' * each.stale}{each.wordings}"
     status = "" if each.status == "open" else f" [{each.status}]"
     first, _, rest = strip_tag(each.said, each.tag).partition("\n")
     said = first[:80] + ("…" if rest or len(first) > 80 else "")
@@ -476,7 +481,7 @@ def show_line(each: CommentNow) -> str:
     if (each.movedTo or each.state == "review") and (origin := each.origin):
         where += f" ({origin})"
     mark = "" if each.state in ("exact", "moved") else f" [{each.state}]"
-    mark += " [stale]" if each.stale else ""
+    mark += f"{' [stale]' * each.stale}{each.wordings}"
     status = "" if each.status == "open" else f" ({each.status})"
     first, _, rest = strip_tag(each.said, each.tag).partition("\n")
     said = first[:100] + ("…" if rest or len(first) > 100 else "")

@@ -36,6 +36,7 @@ from postil.comments.operations.validation import (
     name_tag,
     sign,
 )
+from postil.comments.operations.wordings import tell_wordings
 from postil.comments.operations.written import NOT_NOTED, warn
 from postil.comments.search.filters import Conditions
 from postil.core import call, limits
@@ -176,6 +177,7 @@ class Shown(Answer, frozen=True, omit_defaults=True):
             "",
             now_.said,
             *(f"\n  ↳ {reply.author}, {told(reply.created)}\n    {indent(reply.text, 4)}" for reply in now_.replies),
+            *tell_wordings(now_),
             "",
             f"state: {now_.state} (confidence {now_.confidence:.2f}) — {now_.reason}"
             + (", stale" if now_.stale else ""),

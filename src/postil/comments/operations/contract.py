@@ -21,7 +21,7 @@ from postil.anchor.syntax.symbols import (
 from postil.comments.anchoring.marker import make_marker
 from postil.comments.clock import new_id, now
 from postil.comments.failures import CommentChanged, CommentNotFound, SourceNotParsed
-from postil.comments.model import ALL_TAGS, EDITED_BY, TAGS, Addition, AiMeta, NewComment
+from postil.comments.model import ALL_TAGS, TAGS, Addition, AiMeta, NewComment
 from postil.comments.operations.answers import Exported, FileComments, Found, Moved, comment_now
 from postil.comments.operations.validation import (
     ASSISTANT,
@@ -54,6 +54,7 @@ from postil.comments.operations.validation import (
     name_tag,
     sign,
 )
+from postil.comments.operations.wordings import reword
 from postil.comments.operations.written import NOT_NOTED, Added, Deleted, Edited
 from postil.comments.sidecar.format import detect_tag
 from postil.comments.sidecar.template import new_params
@@ -69,7 +70,6 @@ from postil.workspace.paths import RelativePath
 if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
     from postil.comments.sidecar.document import Sidecar
-    from postil.comments.sidecar.json_edit import JsonObject
     from postil.comments.source_tree import Source
 
 EXPORTS = ("json", "markdown", "jsonl", "parquet", "csv", "html")
@@ -234,6 +234,7 @@ class ContractTools:
         says="Change a comment's text or tag, wherever it is; refuse when someone was faster",
         positional=("commentId", "text"),
         tool_only=("filePath",),
+        shell_only=("wording",),
     )
     def edit(
         self,
@@ -242,29 +243,19 @@ class ContractTools:
         tag: Annotated[str, Meta(description="Another tag", extra_json_schema={"enum": list(ALL_TAGS)})] | None = None,
         expectedUpdated: Annotated[str, Meta(description="Refuse when changed since")] = "",
         filePath: Annotated[str, Meta(description="The file it is in")] = "",
+        wording: Annotated[int, Meta(ge=0, description="Of two that a merge kept: 1 takes the other, 0 drops it")]
+        | None = None,
     ) -> Edited:
         """Edit the text content of an existing comment"""
         tag = name_tag(tag)
-        if not text and not tag:
+        if not text and not tag and wording is None:
             raise InvalidArguments("Nothing to change", advice="Give a text or a tag", path="text")
 
         def change(sidecar: Sidecar) -> Edited:
             found = find_comment(sidecar, commentId)
             if expectedUpdated and found.updated != expectedUpdated:
                 raise CommentChanged(sidecar.path, found.id, found.updated)
-            new_tag = tag or detect_tag(text) or found.tag
-            updated = now()
-            values: JsonObject = {"text": text or found.text, "updated": updated}
-            if new_tag != found.tag:
-                values["tag"] = new_tag
-            is_reworded = values["text"] != found.text
-            by = sign("", self._context.person) if is_reworded else ""
-            # An assistant of this machine has no name: what an assistant said is its own.
-            is_its_own = by == ASSISTANT and found.aiMeta is not None and not found.editedBy
-            if is_reworded and by != found.author and not (is_its_own or call.current().caller.signed(found.author)):
-                values[EDITED_BY] = by
-            sidecar.change(found.id, values, (EDITED_BY,) if is_reworded and EDITED_BY not in values else ())
-            return Edited(found.id, sidecar.path, updated, new_tag)
+            return reword(sidecar, found, text, tag, wording, self._context.person)
 
         edited = self._in_its_file(filePath, commentId, lambda path: self._store.change(path, change))
         return replace(edited, warning=NOT_NOTED) if self._store.log.has_missed(edited.commentId) else edited

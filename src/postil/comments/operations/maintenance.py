@@ -15,9 +15,10 @@ from postil.anchor.syntax.languages import is_installed, language_of
 from postil.comments.failures import CommentFileFull, CommentTooLarge, refuse_full
 from postil.comments.index.fit import digest_shown
 from postil.comments.operations.restore import Restored, WholeFile, restore_all, restore_one, show_name, show_said
+from postil.comments.operations.wordings import tell_merged
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
-from postil.comments.sidecar.merge import merge_sidecars
+from postil.comments.sidecar.merge import list_reworded, merge_sidecars
 from postil.comments.storage.erased import (
     Erased,
     describe,
@@ -84,6 +85,8 @@ class Checked(Answer, frozen=True):
     """The files that were changed, where git has to be told."""
     aside: tuple[str, ...] = ()
     """Copies of damaged files, of now and of before."""
+    reworded: tuple[str, ...] = ()
+    """Comments of which a merge kept another wording beside their own."""
 
     @property
     def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
@@ -93,7 +96,7 @@ class Checked(Answer, frozen=True):
     def for_model(self) -> str:
         if not self.faults and not self.erased and not self.gone:
             said = f"{self.files} comment file{'s' * (self.files != 1)}, nothing wrong"
-            return "\n".join([said, *self._tell_aside()])
+            return "\n".join([said, *self._tell_aside(), *self._tell_reworded()])
         lines = [
             f"{fault.shown}: {fault.problem}" + (f" — {fault.fixed}" if fault.fixed else "") for fault in self.faults
         ]
@@ -115,7 +118,17 @@ class Checked(Answer, frozen=True):
         if self.to_commit:
             named = " ".join(map(quote, self.to_commit)) if len(self.to_commit) <= MOST_NAMED else "'*.comments'"
             lines.append(f"To keep it, commit it: `git add -- {named}`")
-        return "\n".join([*lines, *self._tell_aside()])
+        return "\n".join([*lines, *self._tell_aside(), *self._tell_reworded()])
+
+    def _tell_reworded(self) -> list[str]:
+        how = "postil comments show %s" if call.current().person else "comments_show"
+        lines = [
+            f"{name} has another wording, which a merge kept: `{how.replace('%s', type_words(name))}` tells both"
+            for name in self.reworded[:MOST_NAMED]
+        ]
+        if len(self.reworded) > MOST_NAMED:
+            lines.append(f"… and {len(self.reworded) - MOST_NAMED} more; lists mark them [2 wordings]")
+        return lines
 
     def _tell_aside(self) -> list[str]:
         lines = [f"Set aside, as it was: {name}" for name in self.aside[:MOST_NAMED]]
@@ -187,15 +200,18 @@ class MaintenanceTools:
         if self._context.tree.bare:
             raise self._context.tree.without_files()
         read: dict[str, int] = {}
+        reworded: list[str] = []
 
         def note(sidecar: Sidecar) -> None:
             read[sidecar.path] = digest_shown(sidecar.comments)
+            reworded.extend(each.id for each in sidecar.comments if each.revisions)
 
         faults = [*find_faults(store, fix=fix, note=note), *self._find_lies(read, fix=fix)]
         erased, gone = self._list_erased()
         changed = self._list_changed(faults) if self._context.tree.git else ()
         aside = tuple(list_set_aside(self._context.tree))
-        return Checked(tuple(faults), sum(1 for _ in store.paths()), tuple(erased), gone, changed, aside)
+        files = sum(1 for _ in store.paths())
+        return Checked(tuple(faults), files, tuple(erased), gone, changed, aside, tuple(reworded))
 
     def _list_changed(self, faults: Sequence[Fault]) -> tuple[str, ...]:
         """Returns the files that repairs changed, and of those that they were joined from the ones that git has."""
@@ -317,9 +333,10 @@ class MaintenanceTools:
         except Unreadable as fault:
             raise Failure(f"{path or ours} cannot be merged: {fault}", advice="Resolve it by hand") from None
         refuse_full((path or ours).removesuffix(SUFFIX), len(result))
+        reworded = list_reworded((path or ours).removesuffix(SUFFIX), sides[1], sides[2], result)
         folder, name = os.path.split(os.path.abspath(ours))
         atomic_write(folder, RelativePath(name), result)
-        return Merged(path or ours)
+        return Merged(path or ours, tell_merged(path or ours, reworded))
 
     def _merge_lines(self, base: str, ours: str, theirs: str, path: str) -> Merged:
         """Leave a file that is too large for us to git, which merges it line by line."""

@@ -75,7 +75,7 @@ def _render_comment(each: CommentNow, margin: str, short: Mapping[str, str]) -> 
     told = call.current().tell_moment
     status = "" if each.status == "open" else f" ({each.status})"
     state = f" [{each.state}]" if each.state in ("review", "orphaned") else ""
-    stale = " [stale]" if each.stale else ""
+    stale = f"{' [stale]' * each.stale}{each.wordings}"
     lines = f" lines {each.lines}" if each.endLine > each.line else ""
     name = short.get(each.id, each.id)
     made = told(each.created, each.created[:10])

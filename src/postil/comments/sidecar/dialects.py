@@ -19,6 +19,7 @@ from msgspec import Raw, Struct, field
 from postil.comments.model import (
     COPY_OF,
     EDITED_BY,
+    REVISIONS,
     AiMeta,
     Anchor,
     Comment,
@@ -74,7 +75,7 @@ class _Comment(Struct, frozen=True, kw_only=True):
     resolvedBy: str | None = None
     resolvedAt: str | None = None
     replies: list[AnyReply] | None = None
-    revisions: list[AnyRevision] | None = field(default=None, name="x-revisions")
+    revisions: list[AnyRevision] | None = field(default=None, name=REVISIONS)
     editedBy: str | None = field(default=None, name=EDITED_BY)
     copyOf: object = field(default=None, name=COPY_OF)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import cast
 
-from postil.comments.model import EDITED_BY
+from postil.comments.model import EDITED_BY, REVISIONS, Comment
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.hung_markers import HungMarkers
 from postil.comments.sidecar.json_edit import Items, JsonObject, decode_object
@@ -19,7 +19,6 @@ from postil.comments.sidecar.json_edit import Items, JsonObject, decode_object
 _LINES = ("line", "startLine", "endLine")
 WHERE = (*_LINES, "ghostMarkerId")
 """The keys of a comment that say where it is: all from one side."""
-REVISIONS = "x-revisions"
 
 
 def merge_sidecars(path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> bytes:
@@ -61,6 +60,18 @@ def merge_sidecars(path: str, base: bytes | None, ours: bytes | None, theirs: by
     if new_markers or hung.gone:
         here.lists()[1].rearrange(_place(hung.list_lines(), new_markers), hung.gone)
     return here.text()
+
+
+def list_reworded(path: str, ours: bytes | None, theirs: bytes | None, merged: bytes) -> list[Comment]:
+    """Returns the comments that got another wording beside their own by a merge: both sides had changed them."""
+    if f'"{REVISIONS}"'.encode() not in merged:
+        return []
+    before = [{each.id: each.revisions for each in Sidecar(path, side).comments} for side in (ours, theirs)]
+    return [
+        each
+        for each in Sidecar(path, merged).comments
+        if any(kept not in known.get(each.id, ()) for kept in each.revisions for known in before)
+    ]
 
 
 def _place(lines: Sequence[int], items: Sequence[JsonObject]) -> list[tuple[int, JsonObject]]:

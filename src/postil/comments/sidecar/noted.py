@@ -8,10 +8,10 @@ from typing import cast
 import msgspec
 from msgspec import Struct
 
-from postil.comments.model import EDITED_BY
+from postil.comments.model import EDITED_BY, REVISIONS
 from postil.comments.sidecar.json_edit import JsonObject
 
-SAID = ("text", "tag", "status", "resolvedBy", "resolvedAt", EDITED_BY)
+SAID = ("text", "tag", "status", "resolvedBy", "resolvedAt", EDITED_BY, REVISIONS)
 """What an edit or a decision changes, and what can be taken back; a key that is not there counts as null."""
 
 MOST_BYTES = 16 * 1024 * 1024

@@ -352,3 +352,15 @@ def test_an_answer_since_does_not_hinder_undo(browser: Browser, served: ServedPa
         served.call("comments_reply", commentId=id_, text="seen")
         page.get_by_role("button", name="Undo").click()
         expect(page.locator("article > .said")).to_have_text("first")
+
+
+def test_other_words_that_a_merge_kept_are_shown_beside_a_comments_own(browser: Browser, served: ServedPage) -> None:
+    served.call("add_comment", filePath="greet.py", line=1, text="words of ann")
+    kept = served.folder / "greet.py.comments"
+    kept.write_text(
+        kept.read_text().replace(
+            '"text": "words of ann",', '"text": "words of ann", "x-revisions": [{"text": "of bob", "author": "bob"}],'
+        )
+    )
+    with browse(browser, served, "/comments") as page:
+        expect(page.locator("article .said")).to_have_text(["words of ann", "A merge kept, as bob said it: of bob"])

@@ -30,6 +30,13 @@ class Reply(Struct, frozen=True):
     created: str
 
 
+class Wording(Struct, frozen=True):
+    """Other words that a merge kept beside those that it shows."""
+
+    text: str
+    author: str = ""
+
+
 class Candidate(Struct, frozen=True):
     """A place where the code may be now."""
 
@@ -66,6 +73,7 @@ class Comment(Struct, frozen=True):
     newText: str = ""
     candidates: tuple[Candidate, ...] = ()
     replies: tuple[Reply, ...] = ()
+    revisions: tuple[Wording, ...] = ()
 
     @property
     def path(self) -> str:
@@ -167,6 +175,7 @@ def show_comment(visit: Visit, one: Comment, *, with_place: bool = True) -> Html
             tag("a", when(one.created), href=f"/comments/{quote(one.id, safe='')}", class_="quiet"),
         ),
         tag("p", one.text, class_="said"),
+        [_show_wording(each) for each in one.revisions],
         tag("ol", [_reply(each) for each in one.replies], class_="replies") if one.replies else None,
         _acts(visit, one),
         class_=f"thread {'open' if one.is_open else 'closed'}",
@@ -194,6 +203,10 @@ def show_old(one: Comment) -> Html | None:
 def show_code(title: str, code: str) -> Html:
     """Returns a piece of code with what it is."""
     return tag("figure", tag("figcaption", title), tag("pre", code, tabindex="0"))
+
+
+def _show_wording(one: Wording) -> Html:
+    return tag("p", tag("span", f"A merge kept, as {one.author} said it: ", class_="quiet"), one.text, class_="said")
 
 
 def _reply(one: Reply) -> Html:
