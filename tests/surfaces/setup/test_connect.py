@@ -100,6 +100,37 @@ def test_an_entry_of_our_name_that_starts_something_else_is_not_called_connected
     assert [row["client"] for row in listed if row.get("other")] == ["claude"]
 
 
+@pytest.mark.parametrize(
+    ("client", "file", "given"),
+    [
+        ("claude", ".mcp.json", {"mcpServers": {"postil": {"type": "http", "url": "http://127.0.0.1:3000/mcp"}}}),
+        ("gemini", ".gemini/settings.json", {"mcpServers": {"postil": {"httpUrl": "http://127.0.0.1:3000/mcp"}}}),
+    ],
+)
+def test_an_entry_that_names_a_server_over_http_is_connected_to_its_address(
+    client: str, file: str, given: object, repository: Path, tmp_path: Path
+) -> None:
+    """`serve --http` tells to write it, and the list called it another program."""
+    (repository / file).parent.mkdir(exist_ok=True)
+    (repository / file).write_text(json.dumps(given))
+    shown = run("postil", "setup", cwd=repository, **home(tmp_path)).stdout
+    (line,) = [line for line in shown.splitlines() if line.split()[0] == client]
+    assert line.split()[1:4] == ["connected", "to", "http://127.0.0.1:3000/mcp"]
+    listed = json.loads(run("postil", "setup", "--json", cwd=repository, **home(tmp_path)).stdout)
+    assert [row["client"] for row in listed if row["connected"]] == [client]
+    looked = run("postil", "doctor", cwd=repository, **home(tmp_path)).stdout
+    assert "a server at http://127.0.0.1:3000/mcp, which is not asked from here" in looked
+    said = run("postil", "setup", client, "--write", cwd=repository, **home(tmp_path)).stdout
+    assert "stood there and was replaced: http://127.0.0.1:3000/mcp" in said
+
+
+def test_an_address_beside_a_program_makes_it_no_server_of_ours(repository: Path, tmp_path: Path) -> None:
+    both = {"command": "touch", "args": ["x"], "url": "http://127.0.0.1:3000/mcp"}
+    (repository / ".mcp.json").write_text(json.dumps({"mcpServers": {"postil": both}}))
+    shown = run("postil", "setup", cwd=repository, **home(tmp_path)).stdout
+    assert shown.split()[:3] == ["claude", "another", "program"]
+
+
 def test_setup_lists_programs_beside_assistants_and_all_take_write(repository: Path, tmp_path: Path) -> None:
     listed = run("postil", "setup", cwd=repository, **home(tmp_path)).stdout
     assert {line.split()[0] for line in listed.splitlines()} == {*CLIENTS, "lazygit", "git"}

@@ -11,6 +11,7 @@ import msgspec
 
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import Failure, NotAllowed, NotFound
+from postil.core.others.one_line import on_one_line
 from postil.core.others.visible import harmless
 from postil.settings.model import Settings
 from postil.surfaces.composition import Composition
@@ -23,6 +24,9 @@ from postil.surfaces.shell.argv import Globals
 from postil.surfaces.shell.commands import Usage, near
 from postil.surfaces.shell.flags import Parser
 from postil.surfaces.shell.output import readable, say, table
+
+LONGEST_ADDRESS = 200
+"""Characters of an address that are shown."""
 
 
 def run_setup(composed: Composition, words: list[str], program: str, options: Globals) -> int:
@@ -95,9 +99,9 @@ def open_file(client: Client, settings: Settings, root: str) -> ClientFile:
 
 
 def is_connected(client: Client, settings: Settings, root: str) -> bool:
-    """Returns whether an entry of our name stands in the client's file, and starts a Postil."""
+    """Returns whether an entry of our name stands in the client's file, and starts a Postil or names a server."""
     found = _find_entry(client, settings, root)
-    return found is not None and _starts_postil(client, found)
+    return found is not None and (_starts_postil(client, found) or bool(find_address(found)))
 
 
 def _find_entry(client: Client, settings: Settings, root: str) -> dict[str, Any] | None:
@@ -116,6 +120,17 @@ def _starts_postil(client: Client, found: dict[str, Any]) -> bool:
     except (KeyError, TypeError, ValueError):
         return False
     return named == NAME or (os.path.isabs(named) and os.path.basename(named) == NAME)
+
+
+def find_address(found: dict[str, Any]) -> str:
+    """Returns the address of a server that an entry names, as `serve --http` tells to write it; else nothing.
+
+    One that starts a program as well is none.
+    """
+    named = [each for key in ("url", "httpUrl", "serverUrl") if isinstance(each := found.get(key), str)]
+    if not named or "command" in found or "cmd" in found or not named[0].startswith(("http://", "https://")):
+        return ""
+    return harmless(on_one_line(named[0]))[:LONGEST_ADDRESS]
 
 
 def snippet(client: Client, program: str, root: str) -> str:
@@ -154,7 +169,10 @@ def _list(composed: Composition, root: str, as_json: bool) -> int:
         path, found = path_of(client, settings.folders, root), _find_entry(client, settings, root)
         connected = found is not None and _starts_postil(client, found)
         row = {"client": client.name, "title": client.title, "file": path or client.file, "connected": connected}
-        rows.append(row if found is None or connected else {**row, "other": True})
+        if found is not None and not connected:
+            address = find_address(found)
+            row |= {"connected": True, "url": address} if address else {"other": True}
+        rows.append(row)
     for name, program in list_programs(composed):
         rows.append({"client": name, "title": program.help, "file": "", "connected": is_set_up(composed, program)})
     if as_json:
@@ -168,6 +186,8 @@ def _list(composed: Composition, root: str, as_json: bool) -> int:
 def _tell_state(row: dict[str, Any]) -> str:
     if row.get("other"):
         return "another program"
+    if row.get("url"):
+        return f"connected to {row['url']}"
     return "connected" if row["connected"] else "-"
 
 
@@ -185,7 +205,7 @@ def name_other(client: Client, file: ClientFile) -> list[str]:
     found = None if client.shape == "hooks" else file.entry()
     if found is None or _starts_postil(client, found):
         return []
-    said = harmless(shlex.join(command_of(client, found)))
+    said = find_address(found) or harmless(shlex.join(command_of(client, found)))
     return [f"An entry named {NAME} stood there and was replaced: {said[:200]}"]
 
 

@@ -23,7 +23,7 @@ from postil.core.registry import Registry
 from postil.settings.model import Settings
 from postil.surfaces.composition import Composition
 from postil.surfaces.setup.clients import CLIENTS, command_of, path_of
-from postil.surfaces.setup.connect import find_root
+from postil.surfaces.setup.connect import find_address, find_root
 from postil.surfaces.setup.files import ClientFile
 from postil.surfaces.setup.probe import try_entry
 from postil.surfaces.shell.argv import PROGRAMS, Globals, find
@@ -136,6 +136,10 @@ def _assistants(settings: Settings) -> Iterator[Checked]:
             if found is None:
                 continue
             none = False
+            if address := find_address(found):
+                said = f"{client.title}: a server at {address}, which is not asked from here"
+                yield Checked("assistants", client.name, "ok", said)
+                continue
             answered = try_entry(client, found, root)
         except Failure as failure:
             none = False
