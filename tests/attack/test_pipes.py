@@ -63,6 +63,34 @@ def test_no_command_waits_for_what_is_not_a_file(tmp_path: Path, kind: str) -> N
         assert "Traceback" not in done.stderr, (command, done.stderr)
 
 
+SUFFIXES = ("", "-journal", "-wal", "-shm")
+WRITING = (
+    "comments add a.txt 1 more", "comments list", "issue create another", "issue list", "status", "issue verify --fix",
+    "doctor --fix", "workspace clean", "inbox send -f a.txt -l 1 -c hi",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["a copy", "nothing"])
+def test_no_command_writes_where_a_link_among_our_own_files_leads(tmp_path: Path, kind: str) -> None:
+    """SQLite opens, makes and changes the file that a link names."""
+    root, outside = new_repository(tmp_path / "work", a__txt="one\n"), tmp_path / "outside"
+    for command in WRITING:
+        run(root, *command.split())
+    outside.mkdir()
+    for path in [path for path in (root / ".git/postil").rglob("*") if path.is_file()]:
+        for suffix in SUFFIXES if path.suffix == ".db" else SUFFIXES[:1]:
+            link = path.with_name(path.name + suffix)
+            if kind == "a copy":
+                (outside / link.name).write_bytes(link.read_bytes() if link.exists() else b"of the person\n")
+            link.unlink(missing_ok=True)
+            link.symlink_to(outside / link.name)
+    before = {path.name: path.read_bytes() for path in outside.iterdir()}
+    for command in WRITING:
+        done = run(root, *command.split())
+        assert "Traceback" not in done.stderr, (command, done.stderr)
+    assert {path.name: path.read_bytes() for path in outside.iterdir()} == before
+
+
 def test_a_fifo_among_the_refs_is_named(tmp_path: Path) -> None:
     root = new_repository(tmp_path / "work", a__txt="one\n")
     os.mkfifo(root / ".git/refs/heads/zz")

@@ -5,7 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from postil.inbox.lazygit.config_check import find_unsafe_lines
+import pytest
+
+from postil.inbox.lazygit.binding import format_bindings
+from postil.inbox.lazygit.config_check import find_unsafe_lines, is_harmless
 from tests.inbox.examples import PUBLISHED
 from tests.inbox.people import Person
 
@@ -19,6 +22,31 @@ def test_a_command_over_several_lines_is_read_too() -> None:
     folded = "customCommands:\n  - key: x\n    command: >-\n      postil inbox send\n      --comment {{.Form.C}}\n"
     assert find_unsafe_lines(folded) == [3]
     assert find_unsafe_lines(folded.replace("}}", " | quote}}")) == []
+
+
+KEYS = "customCommands:\n  - key: x\n    command: postil inbox send\n"
+OTHER = "git:\n  allBranchesLogCmd: program\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        OTHER, KEYS + OTHER, OTHER + KEYS, f" {KEYS}".replace("\n", "\n ") + OTHER.replace("\n", "\n "),
+        KEYS + "--- {git: {allBranchesLogCmd: program}}\n", "--- {git: {allBranchesLogCmd: program}}\n" + KEYS,
+        "- {git: {}}\n" + KEYS, " git: {}\n" + KEYS, KEYS + "\rgit: {}\n", KEYS + "\u2028git: {}\n",
+        KEYS + "\tgit: {}\n",
+        KEYS + "...\n", "%YAML 1.1\n" + KEYS, "customCommands: [{}]\n", KEYS + "\"git\": {}\n", KEYS + "{git: {}}\n",
+    ],
+)  # fmt: skip
+def test_a_file_of_a_repository_that_says_more_than_keys_is_not_given_to_lazygit(text: str) -> None:
+    """Its other settings name programs that lazygit runs, and the doctor starts it."""
+    assert not is_harmless(text)
+
+
+def test_a_file_that_binds_keys_alone_is_harmless() -> None:
+    listed = KEYS.replace("\n  ", "\n")
+    for text in ("", "# nothing\n", KEYS, listed, f"# ours\n\n{KEYS}\n# the end", format_bindings("<c-y>", None, "/p")):
+        assert is_harmless(text)
 
 
 def findings(person: Person) -> list[dict[str, str]]:

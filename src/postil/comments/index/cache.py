@@ -364,6 +364,8 @@ class Index:
     def _connect(self) -> sqlite3.Connection:
         try:
             make_own_folder(os.path.dirname(self._path))
+            if os.path.islink(self._path):  # an archive may bring one, and SQLite writes where it leads
+                os.unlink(self._path)
             if not _is_cut_off(self._path):
                 return _prepare(self._path)
         except (sqlite3.DatabaseError, OSError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 import socket
 from collections.abc import Collection
 from urllib.parse import urlsplit
@@ -12,13 +13,14 @@ from postil.gitlab.failures import invalid
 
 LONGEST = 2048
 # Python 3.11 calls these global; they lead to private addresses by translation or are reserved.
-_NOT_GLOBAL = tuple(
-    ipaddress.ip_network(net)
-    for net in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "192.88.99.0/24", "::/96")
+_NOT_GLOBAL = tuple(ipaddress.ip_network(net) for net in ("2002::/16", "2001::/32", "3fff::/20", "192.88.99.0/24"))
+_GLOBAL = ipaddress.ip_network("2000::/3")
+"""Of IPv6 nothing else was ever given to the open internet."""
+_NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?", re.IGNORECASE)
+
+_LOCAL = frozenset(
+    {"local", "localhost", "localdomain", "internal", "intranet", "lan", "home", "corp", "arpa", "svc", "consul"}
 )
-
-
-_LOCAL = frozenset({"local", "localhost", "localdomain", "internal", "intranet", "lan", "home", "corp", "arpa"})
 
 
 async def check_webhook_address(url: str, allowed: Collection[str] = ()) -> str:
@@ -35,10 +37,11 @@ async def check_webhook_address(url: str, allowed: Collection[str] = ()) -> str:
         raise invalid("url", "must be an https address") from None
     if parts.scheme not in ("https", "http") or not host or "@" in parts.netloc:
         raise invalid("url", "must be an https address without credentials")
-    if is_odd_host(host.rstrip(".")):
-        raise invalid("url", "must name a public host: no number in an odd spelling, no name of a local network")
     if host.rstrip(".") in allowed:
         return url
+    is_name = _NAME.fullmatch(host) is not None  # what else a host may hold, resolvers read each in its own way
+    if not (is_name or _is_address(host)) or is_odd_host(host.rstrip(".")):
+        raise invalid("url", "must name a public host: no number in an odd spelling, no name of a local network")
     if parts.scheme != "https":
         raise invalid("url", "must be an https address without credentials")
     for address in await _resolve(host.rstrip("."), port):
@@ -52,7 +55,7 @@ def is_public(address: str) -> bool:
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
         ip = ip.ipv4_mapped
-    if any(ip in net for net in _NOT_GLOBAL if net.version == ip.version):
+    if any(ip in net for net in _NOT_GLOBAL if net.version == ip.version) or (ip.version == 6 and ip not in _GLOBAL):
         return False
     return ip.is_global and not ip.is_multicast
 
@@ -60,15 +63,20 @@ def is_public(address: str) -> bool:
 def is_odd_host(host: str) -> bool:
     """Whether a host is a number in another spelling than usual (`0x7f.1`, `2130706433`), or a name of a local network.
 
-    Resolvers differ in what they make of those, and GitLab's is not ours.
+    Resolvers differ in what they make of those, and GitLab's is not ours. On the open internet every name has a dot.
     """
-    try:
-        ipaddress.ip_address(host.partition("%")[0])
+    if _is_address(host):
         return False
+    above, _, last = host.lower().rpartition(".")
+    return not above or last in _LOCAL or last.isdigit() or last.startswith("0x")
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
     except ValueError:
-        pass
-    last = host.rpartition(".")[2].lower()
-    return last in _LOCAL or last.isdigit() or last.startswith("0x")
+        return False
+    return "%" not in host
 
 
 async def _resolve(host: str, port: int) -> list[str]:

@@ -65,7 +65,7 @@ def check_configs(
         if not os.path.isfile(path)
     ]
     found += _check_age(config, repository, version, program)
-    theirs = [path for path in own if _is_harmless(_read(path))]
+    theirs = [path for path in own if is_harmless(_read(path))]
     read = [path for path in [*(named or [old if os.path.exists(old) else usual]), *theirs] if os.path.isfile(path)]
     found += _check_start(read, version, [path for path in read if path not in (*theirs, paths[2])])
     sending = any(_SENDS.search(_read(path)) for path in paths)
@@ -126,9 +126,13 @@ def find_unsafe_lines(text: str) -> list[int]:
     return lines
 
 
-def _is_harmless(text: str) -> bool:
-    """Whether a repository's file only binds keys: its other settings name programs that lazygit runs at its start."""
-    return all(line == "customCommands:" or line[:1] in ("", " ", "#", "-") for line in text.splitlines())
+def is_harmless(text: str) -> bool:
+    """Whether a repository's file only binds keys: its other settings name programs that lazygit runs.
+
+    So its first line with anything opens the list of keys, and every other one stands inside of that.
+    """
+    first, *others = [line for line in text.splitlines() if line.strip() and line[:1] != "#"] or [""]
+    return first.rstrip() in ("", "customCommands:") and all(line[:2] in ("  ", "- ") for line in others)
 
 
 def _is_quoted(template: str) -> bool:

@@ -29,7 +29,9 @@ def find_current(folder: str) -> str | None:
 
 
 def open_database(path: str, read_only: bool = False) -> sqlite3.Connection | None:
-    """Returns the complete database of this version at a path, or None. Never makes one."""
+    """Returns the complete database of this version at a path, or None. Never makes one, and follows no link."""
+    if os.path.islink(path):
+        return None
     try:
         db = connect(f"file:{_quote(path)}?mode={'ro' if read_only else 'rw'}")
     except sqlite3.Error:
