@@ -228,6 +228,18 @@ class Candidate(Struct, frozen=True, omit_defaults=True):
     """The lines from the one above it to the one below, where they were asked for: what tells it from another."""
 
 
+class Before(Struct, frozen=True, omit_defaults=True):
+    """The code that a lost comment was tied to."""
+
+    line: int
+    code: tuple[str, ...]
+    inside: str = ""
+    """The function or class it was in."""
+    above: tuple[str, ...] = ()
+    """The line above it, and below it, where they are known."""
+    below: tuple[str, ...] = ()
+
+
 class Commit(Struct, frozen=True):
     """A commit that moved, changed or deleted the code."""
 

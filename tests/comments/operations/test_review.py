@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.json import encode
 
 from postil.comments.failures import SourceNotFound
 from postil.comments.index import overview
@@ -227,3 +228,28 @@ def test_of_a_blank_line_that_is_lost_what_stood_around_it_is_shown(tmp_path: Pa
     assert "│ was:     return a + 1" in ViewTools(comments.context).view("a.py").text
     assert "   | (the blank line)" in comments.prompts.fix_orphans("a.py")
     assert "return a + 1" not in str(comments.export("json").document), "an export holds no source unless it is asked"
+
+
+def test_what_is_lost_is_shown_as_it_was_with_what_it_was_in_and_a_name_to_type(tmp_path: Path) -> None:
+    body = "    order.check()\n    total = order.price * RATE\n    order.pay(total)\n"
+    comments = workspace(tmp_path, **{"a.py": f"RATE = 1\n\n\ndef settle(order):\n{body}\n\ndef last():\n    pass\n"})
+    identity = comments.add("a.py", 6, "why the rate?", "NOTE").commentId
+    write(tmp_path, "a.py", "RATE = 1\n\n\ndef last():\n    pass\n")
+    person = call.Call()
+    person.person = True
+    call.enter(person)
+    try:
+        found = comments.reviewing.list_orphans()
+        said = str(found.for_person()).split("\n")
+    finally:
+        call.enter(call.Call())
+    assert said[0].startswith(f"{identity[-4:]:>6}  a.py:6  [NOTE] [orphaned]")
+    at = said.index("    was at line 6 in settle()")
+    assert said[at + 1 : at + 4] == [
+        "             5     order.check()",
+        "       -     6     total = order.price * RATE",
+        "             7     order.pay(total)",
+    ]
+    assert "was at line 6 in settle()" in found.for_model()
+    assert identity in found.for_model()
+    assert b'"names"' not in encode(found.plain())

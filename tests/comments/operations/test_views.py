@@ -114,10 +114,25 @@ def test_the_lines_of_a_diff_are_coloured_for_a_person(comments: Comments) -> No
         rows = paint(views(comments).view("a.py", diff="HEAD").for_person(), colors=True).split("\n")
     finally:
         call.enter(call.Call())
-    changed = [row for row in rows if "\x1b" in row]
+    changed = [row for row in rows if row.startswith(("\x1b[31m", "\x1b[32m"))]
     assert [row[:5] for row in changed] == ["\x1b[31m", "\x1b[32m"]
     assert "state + 2" in changed[0]
     assert "state + two" in changed[1]
+
+
+def test_comments_stand_out_from_the_code_for_a_person(comments: Comments) -> None:
+    comments.add("a.py", 1, "first\n2 + 2", "NOTE")
+    person = call.Call()
+    person.colors = True
+    call.enter(person)
+    try:
+        rows = paint(views(comments).view("a.py").for_person(), colors=True).split("\n")
+    finally:
+        call.enter(call.Call())
+    framed = [row for row in rows if "\x1b[34m" in row]
+    assert [row.replace("\x1b[34m", "").replace("\x1b[0m", "").strip()[:1] for row in framed] == ["┌", "│", "│", "└"]
+    assert framed[2].endswith("\x1b[0m 2 + 2")
+    assert rows[0].startswith("\x1b[2m")
 
 
 def test_a_comment_without_its_code_is_shown_at_the_end(comments: Comments) -> None:

@@ -13,6 +13,7 @@ from postil.anchor.syntax.names import say_name
 from postil.comments.model import (
     ALL_TAGS,
     AiMeta,
+    Before,
     Candidate,
     Commit,
     Damage,
@@ -67,6 +68,8 @@ class CommentNow(Struct, frozen=True, omit_defaults=True):
     """What stood above and below code that was blank and is lost or uncertain."""
     newText: str = ""
     candidates: tuple[Candidate, ...] = ()
+    was: Before | None = None
+    """The code that is lost or uncertain, where it was, for who has to decide."""
     replies: tuple[Reply, ...] = ()
     resolvedBy: str = ""
     resolvedAt: str = ""

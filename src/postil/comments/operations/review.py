@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -13,16 +13,18 @@ from msgspec.structs import replace
 
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import innermost, symbols
-from postil.comments.model import Candidate, Damage
+from postil.comments.model import Before, Candidate, Damage
 from postil.comments.operations.answers import (
     CommentNow,
+    describe_anchor,
     leave_out_unlikely,
     list_old_code,
     show_line,
+    show_row,
     warn_damaged,
     warn_outside,
 )
-from postil.comments.operations.by_id import LISTED, CommentsById
+from postil.comments.operations.by_id import LISTED, NO_NAMES, CommentsById
 from postil.comments.operations.contract import ContractTools
 from postil.comments.operations.validation import Limit, Where
 from postil.comments.search.filters import is_about
@@ -47,6 +49,7 @@ STALE = "stale = 1"
 AT_ONCE = 50
 MOST_SHOWN = 200
 LONGEST_SHOWN = 120
+MOST_LINES = 5
 
 
 class Orphaned(Answer, frozen=True, omit_defaults=True):
@@ -58,20 +61,27 @@ class Orphaned(Answer, frozen=True, omit_defaults=True):
     outside: str | UnsetType = UNSET
     """What is said of comments that a sparse checkout leaves out."""
     damaged: tuple[Damage, ...] = ()
+    names: Mapping[str, str] = NO_NAMES
+    """Short names for people, which every command takes."""
 
     @property
     def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
         """7 when a comment file could not be read: something may be missing here."""
         return 7 if self.damaged else 0
 
+    def plain(self) -> Orphaned:
+        return replace(self, names=NO_NAMES)
+
     def for_model(self) -> str:
-        shown = [*map(_show_options, self.comments), *self._tell_rest("limit")] or ["No comment has lost its code."]
+        rows = [_show_options(each, show_line(each)) for each in self.comments]
+        shown = [*rows, *self._tell_rest("limit")] or ["No comment has lost its code."]
         return "\n".join(shown) + self._warn_missing()
 
     def for_person(self) -> str | None:
         rest = self._tell_rest("--limit; `postil comments doubts --skip` shows others")
-        said = "\n".join([*map(_show_options, self.comments), *rest]) + self._warn_missing()
-        return said.strip() or None
+        rows = (_show_options(each, show_row(each, self.names.get(each.id, each.id))) for each in self.comments)
+        said = "\n".join([*rows, *rest]) + self._warn_missing()
+        return said if said.strip() else None
 
     def _warn_missing(self) -> str:
         return warn_damaged(self.damaged) + warn_outside(self.outside)
@@ -101,7 +111,7 @@ class Reviewed(Answer, frozen=True):
         if self.waiting:
             shown = [f"{len(self.waiting)} of {self.total} are shown"] if self.total > len(self.waiting) else []
             head = "To review (run it on a terminal to decide):"
-            said = "\n".join([head, *map(_show_options, self.waiting), *shown])
+            said = "\n".join([head, *(_show_options(each, show_line(each)) for each in self.waiting), *shown])
         else:
             done = f"{self.placed} placed, {self.resolved} resolved, {self.deleted} deleted"
             said = f"{done}, {self.skipped} left as they were"
@@ -154,7 +164,11 @@ class ReviewTools:
             page = held[skip : skip + limit]
         if not total:
             self._context.refuse_missing(there)
-        return Orphaned(self._explain(page), total, overview.outside(there) or UNSET, damaged)
+        return Orphaned(self._explain(page), total, overview.outside(there) or UNSET, damaged, self._name())
+
+    def _name(self) -> Mapping[str, str]:
+        """Returns short names where a person reads them."""
+        return self._context.short_names() if call.current().person else NO_NAMES
 
     def _read_lost(self, there: str) -> tuple[int, list[Located] | None]:
         """Returns how many comments have lost their code, and which; None where they are too many to be held."""
@@ -174,10 +188,13 @@ class ReviewTools:
         return (each for each in self._context.overview.index.stream(where) if not there or is_about(there, each))
 
     def _explain(self, some: Sequence[Located]) -> tuple[CommentNow, ...]:
-        return tuple(map(self._add_surroundings, self._context.explain_all(some)))
+        return tuple(map(self._add_surroundings, self._context.explain_all(some), some))
 
-    def _add_surroundings(self, each: CommentNow) -> CommentNow:
-        """Returns a comment whose candidates can be told apart: each with the lines around it, and what it is in."""
+    def _add_surroundings(self, each: CommentNow, located: Located) -> CommentNow:
+        """Returns a comment whose candidates can be told apart: each with the lines around it, and what it is in.
+
+        So it is told of the code that it was tied to.
+        """
         options: list[Candidate] = []
         each = leave_out_unlikely(each)
         for option in each.candidates:
@@ -186,7 +203,7 @@ class ReviewTools:
             symbol = innermost(symbols(source.text, language_of(option.path)), option.line) if source else None
             around = tuple(line[:LONGEST_SHOWN] for line in lines[max(0, option.line - 2) : option.line + 1])
             options.append(replace(option, inside=symbol.label if symbol else "", around=around))
-        return replace(each, candidates=tuple(options))
+        return replace(each, candidates=tuple(options), was=_tell_before(each, located))
 
     @writes("comments_review", shell="comments review", positional=("file",), toolset="extra")
     def review(self, file: Where = "") -> Reviewed:
@@ -197,9 +214,11 @@ class ReviewTools:
         damaged = self._context.overview.damaged(self._context.tree.where(file))
         if not call.current().interactive:
             return Reviewed(0, 0, 0, self._read(waiting[:MOST_SHOWN]), total=len(waiting), damaged=damaged)
+        names = self._name()
         count = {"placed": 0, "resolved": 0, "deleted": 0, "skipped": 0}
         for number, each in enumerate(self._read_by_turns(waiting), 1):
-            _say(f"\n[{number}/{len(waiting)}] {harmless(_show_options(each))}\n")
+            head = f"[{number}/{len(waiting)}] {show_row(each, names.get(each.id, each.id)).lstrip()}"
+            _say(f"\n{harmless(_show_options(each, head))}\n")
             did = self._decide(each)
             if did is None:
                 count["skipped"] += len(waiting) - number + 1
@@ -263,13 +282,37 @@ def _count(rest: Iterator[Located]) -> int:
     return sum(1 for _ in rest)
 
 
-def _show_options(each: CommentNow) -> str:
-    lines = [show_line(each), f"    {each.reason}" + (", and little is left of what it was" if each.stale else "")]
+def _tell_before(each: CommentNow, located: Located) -> Before | None:
+    """Returns where the code of a comment was, as its marker says; None of blank code, which is told otherwise."""
+    marker, code = located.marker, tuple(line for line in each.oldText.split("\n")[:MOST_LINES] if line.strip())
+    if marker is None or each.oldAround or not code:
+        return None
+    anchor = marker.anchor
+    above = anchor.pre[-1:] if anchor and anchor.pre else (marker.prevLineText,) if marker.prevLineText else ()
+    below = anchor.post[:1] if anchor and anchor.post else (marker.nextLineText,) if marker.nextLineText else ()
+    label = describe_anchor(marker.symbolPath, marker.symbolKind, marker.line) if marker.symbolPath else ""
+    cut = [tuple(line[:LONGEST_SHOWN] for line in lines) for lines in (code, above, below)]
+    return Before(marker.line, cut[0], label, *cut[1:])
+
+
+def _show_before(was: Before) -> Iterator[str]:
+    yield f"    was at line {was.line}" + (f" in {was.inside}" if was.inside else "")
+    rows = [*((" ", line) for line in was.above), *(("-", line) for line in was.code)]
+    for number, (mark, line) in enumerate([*rows, *((" ", line) for line in was.below)], was.line - len(was.above)):
+        yield f"       {mark} {number:>5} {line}"
+
+
+def _show_options(each: CommentNow, head: str) -> str:
+    """Returns a comment below its head line: why it waits, what it was tied to, and where that may be."""
+    lines = [head, f"    {each.reason}" + (", and little is left of what it was" if each.stale else "")]
     if each.commit:
         lines.append(f"    by {each.commit.id[:12]} {each.commit.subject} ({each.commit.author})")
-    lines += [f"    - {line}" for line in list_old_code(each)[:5]]
+    if each.was:
+        lines += _show_before(each.was)
+    else:
+        lines += [f"    - {line}" for line in list_old_code(each)[:MOST_LINES]]
     if each.stale:
-        lines += [f"    + {line}" for line in each.newText.split("\n")[:5] if line.strip()]
+        lines += [f"    + {line}" for line in each.newText.split("\n")[:MOST_LINES] if line.strip()]
     for rank, option in enumerate(each.candidates, 1):
         inside = f" in {option.inside}" if option.inside else ""
         lines.append(f"    {rank}. {option.path}:{option.line}{inside} ({option.confidence:.2f})")

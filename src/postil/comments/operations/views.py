@@ -62,7 +62,7 @@ class Viewed(Answer, frozen=True, omit_defaults=True):
         return said + warn_outside(self.outside)
 
     def for_person(self) -> str:
-        said = _color_diff(self.text) if call.current().colors else self.text
+        said = _color_view(self.text) if call.current().colors else self.text
         return said + warn_outside(self.outside)
 
 
@@ -298,15 +298,20 @@ def _is_lost(each: Located) -> bool:
     return each.place.state in ("orphaned", "review")
 
 
-_CHANGED = re.compile(r"^( *\d+ \+ .*| +- .*)$", re.MULTILINE)
-"""A line that is new has a number, one that went has none (`show.view`)."""
+_PAINTED = re.compile(r"^(?: *\d+ \+ .*| +- .*)$|^ *\d+(?= |$)|^ +[┌│├└]", re.MULTILINE)
+"""A line that is new has a number, one that went has none; a comment's frame stands beside them (`show.view`)."""
 
 
-def _color_diff(text: str) -> str:
+def _color_view(text: str) -> str:
     def color(found: re.Match[str]) -> str:
-        return styled(found[0], "red" if found[0].lstrip().startswith("-") else "green")
+        row = found[0].lstrip()
+        if row[:1] in "┌│├└":
+            return styled(found[0], "blue")
+        if row.isdecimal():
+            return styled(found[0], "dim")
+        return styled(found[0], "red" if row.startswith("-") else "green")
 
-    return _CHANGED.sub(color, text)
+    return _PAINTED.sub(color, text)
 
 
 def render_text(sidecar: Sidecar) -> str:
