@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -121,6 +122,29 @@ def test_a_story_that_is_contradicted_or_not_understood_is_refused(named: str, h
 def test_the_standard_header_is_read_where_the_operator_names_it() -> None:
     asked, _ = read_lists([], [], ["10.0.0.0/8"], resolve=lambda name: [], header="forwarded")
     assert asked.client("10.0.0.1", {b"forwarded": b'for="[2001:db8::7]:99";proto=https'}) == "2001:db8::7"
+
+
+@pytest.mark.parametrize(
+    "beside",
+    ['host="a,for=192.0.2.7"', 'host="for=192.0.2.7"', "by=_for=192.0.2.7", "xfor=192.0.2.7", "for=192.0.2.7",
+     'host="a;for=192.0.2.7"', 'host="a\\",for=192.0.2.7"', "host=a b;for=192.0.2.7", 'host="a, for=192.0.2.7 ,b"'],
+)  # fmt: skip
+@pytest.mark.parametrize("order", ["for=203.0.113.5;{}", "{};for=203.0.113.5", "for=192.0.2.7, for=203.0.113.5;{}"])
+def test_what_the_client_chose_within_a_proxy_word_is_not_its_address(beside: str, order: str) -> None:
+    """A proxy may say of a request which host it named."""
+    asked, _ = read_lists([], [], ["10.0.0.0/8"], resolve=lambda name: [], header="forwarded")
+    with suppress(Refused):
+        assert asked.client("10.0.0.1", {b"forwarded": order.format(beside).encode()}) == "203.0.113.5"
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["for=203.0.113.5;proto=https;host=example.org:8443;by=10.0.0.1", 'FOR = "203.0.113.5:99" ; host="example.org"',
+     "for=garbage\", for=203.0.113.5", 'a="x;y, for=203.0.113.5;by=_gateway-1'],
+)  # fmt: skip
+def test_an_honest_proxy_is_understood_whatever_stands_to_its_left(said: str) -> None:
+    asked, _ = read_lists([], [], ["10.0.0.0/8"], resolve=lambda name: [], header="forwarded")
+    assert asked.client("10.0.0.1", {b"forwarded": said.encode()}) == "203.0.113.5"
 
 
 @given(st.ip_addresses(), st.lists(st.ip_addresses(network="10.0.0.0/8"), max_size=3), st.text(max_size=30))

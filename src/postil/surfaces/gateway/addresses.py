@@ -23,6 +23,7 @@ Resolve: TypeAlias = Callable[[str], list[str]]
 
 _LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"(?=.{{1,253}}$)({_LABEL}\.)*{_LABEL}\.?", re.IGNORECASE)
+_PAIR = re.compile(r'\s*([A-Za-z0-9-]+)\s*=\s*("?)([A-Za-z0-9.:\[\]_%~-]*)\2\s*')
 MOST_REMEMBERED = 4096
 
 
@@ -179,8 +180,18 @@ def _hops(written: list[str]) -> list[str | None]:
 
 
 def _fors(forwarded: str) -> list[str]:
-    found = [re.search(r'for\s*=\s*("[^"]*"|[^;\s]+)', element, re.IGNORECASE) for element in forwarded.split(",")]
-    return [match[1].strip('"') if match else "unknown" for match in found]
+    return [_for(element) for element in forwarded.split(",")]
+
+
+def _for(element: str) -> str:
+    """Returns what one proxy says of its peer.
+
+    Beside it may stand what the client chose, such as a host: so nothing is read where a value holds more than names
+    and addresses do. A comma in quotes, or `for=` in another value, would be the client's word.
+    """
+    pairs = [_PAIR.fullmatch(pair) for pair in element.split(";")]
+    said = [pair[3] for pair in pairs if pair and pair[1].lower() == "for"]
+    return said[0] if len(said) == 1 and all(pairs) else "unknown"
 
 
 _READERS: dict[bytes, Callable[[str], list[str | None]]] = {
