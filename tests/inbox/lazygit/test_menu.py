@@ -134,3 +134,21 @@ def test_older_bindings_still_get_bare_lines(repository: Repository) -> None:
     found = list_lines(repository, repository.root, looked, lambda: "")
     assert [line for line, _ in found] == ["2", "4", "file"]
     assert found[0] == ("2", "+TWO")
+
+
+def test_comment_files_are_told_in_one_line_and_no_row_of_them_is_offered(repository: Repository) -> None:
+    root = Path(repository.root)
+    (root / "a.txt.comments").write_text('{\n  "comments": []\n}\n')
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "both")
+    commit = git(root, "rev-parse", "--short=12", "HEAD").strip()
+    found = places(repository, context="normal", file="a.txt", commit="HEAD")
+    assert not [word for word, _ in found if ".comments" in word]
+    assert found[-1][1] == f"1 comment file not listed: postil comments diff {commit}^"
+    assert "a.txt:2" in [word.partition(" ")[0] for word, _ in found]
+
+
+def test_a_comment_file_that_is_selected_itself_is_offered(repository: Repository) -> None:
+    (Path(repository.root) / "a.txt.comments").write_text('{\n  "comments": []\n}\n')
+    found = places(repository, context="files", file="a.txt.comments")
+    assert "a.txt.comments:1-3" in [word for word, _ in found]

@@ -16,6 +16,7 @@ from postil.inbox.diff import Hunk, Line, find_span
 from postil.inbox.lazygit.selection import Selection, find_selection
 from postil.inbox.model import Context, format_span
 from postil.inbox.target import STAGED, UNSTAGED, WORK, Target, format_target, parse_target
+from postil.workspace.changes.changed_files import is_comment_file, tell_comment_files
 from postil.workspace.repository import Repository
 
 MOST_PLACES = 200
@@ -77,6 +78,9 @@ def list_places(repository: Repository, cwd: str, looked: Looked, screen: Callab
         wholes[0] = (wholes[0][0], f"the line under the cursor is not known: choose, or {wholes[0][1]}"[:LONGEST_LABEL])
     more = len(changes) - MOST_PLACES
     rest = [(wholes[0][0], f"{more} more changes: begin with the line")] if more > 0 else []
+    if left_out := {hunk.file for source in sources for hunk in source.hunks if _is_left_out(source, hunk)}:
+        how = f"postil comments diff {_name_base(sources[0])}".strip()
+        rest.append((wholes[0][0], f"{tell_comment_files(len(left_out))} not listed: {how}"))
     return _without_repeats([*wholes, *changes[:MOST_PLACES]]) + tuple(rest)
 
 
@@ -196,9 +200,23 @@ def _list_selected(source: Source, selection: Selection) -> Iterator[Place]:
 # -- the changes --------------------------------------------------------------------------------------------------
 
 
+def _is_left_out(source: Source, hunk: Hunk) -> bool:
+    """Whether a change is of a comment file that nobody asked for: what is said there is told by `comments diff`."""
+    return is_comment_file(hunk.file) and hunk.file != source.target.file
+
+
+def _name_base(source: Source) -> str:
+    """Returns since when a commit, or some, changed what they changed; nothing for the work tree."""
+    if not source.target.commit:
+        return ""
+    return source.target.base or f"{source.target.commit}^"
+
+
 def _list_changes(source: Source, several: bool) -> Iterator[Place]:
     """Yields each block of changed lines, and each line of a block of several."""
     for hunk in source.hunks:
+        if _is_left_out(source, hunk):
+            continue
         for block in hunk.changed_blocks():
             added = [line for line in block if line.sign == "+"]
             target = source.aim(hunk, added or block)

@@ -27,6 +27,7 @@ OPTIONS = ("--no-color", "-M", "--abbrev=40", "--src-prefix=a/", "--dst-prefix=b
 MOST_UNTRACKED = 1_000
 """Files that git does not know yet whose lines are counted; further ones are only named."""
 LARGEST_COUNTED = 1024 * 1024
+COMMENTS = ".comments"
 LARGEST_LIST = 16 * 1024 * 1024
 """Bytes in which git lists what changed: some 80,000 files."""
 
@@ -45,6 +46,16 @@ class ChangedFile(Struct, frozen=True, omit_defaults=True):
     """git's name of the old content; empty where there is none."""
     new: str = ""
     """git's name of the new content, also where only the work tree has it; empty where there is none, or a giant."""
+
+
+def is_comment_file(name: str) -> bool:
+    """Whether a file holds the comments on another one: its words are told apart, nobody remarks on its JSON."""
+    return name.endswith(COMMENTS) and not name.endswith("/" + COMMENTS) and name != COMMENTS
+
+
+def tell_comment_files(count: int) -> str:
+    """Returns how many comment files changed, in words."""
+    return f"{count} comment file{'s' * (count != 1)}"
 
 
 def list_changed(repository: Repository, compared: Compared, *, names_content: bool = True) -> list[ChangedFile]:

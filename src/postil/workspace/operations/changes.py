@@ -8,13 +8,20 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from postil.core import call
 from postil.core.answer import Answer, in_rows
 from postil.core.content import Block, Image
 from postil.core.failure import NotFound
 from postil.core.operation import reads
 from postil.core.resource import resource
-from postil.workspace.changes.changed_files import ChangedFile, find_changed, list_changed
-from postil.workspace.changes.compared import read_compared
+from postil.workspace.changes.changed_files import (
+    ChangedFile,
+    find_changed,
+    is_comment_file,
+    list_changed,
+    tell_comment_files,
+)
+from postil.workspace.changes.compared import find_commit, read_compared
 from postil.workspace.changes.file_diff import MOST_LINES, FileDiff, read_diffs, write_diffs
 from postil.workspace.changes.file_text import CodeLine, read_lines
 from postil.workspace.changes.images import find_kind, read_content
@@ -42,6 +49,10 @@ class Changes(Answer, frozen=True, omit_defaults=True):
     more: int = 0
     """Files that are not listed."""
     branch: str = ""
+    comment_files: int = 0
+    """Comment files that differ: they are not among the files, and said in words by `comments diff`."""
+    comments_since: str = ""
+    """The commit since which they differ; empty for the last one."""
 
     def for_model(self) -> str:
         """One file a line, as `git diff --stat` tells it."""
@@ -52,6 +63,9 @@ class Changes(Answer, frozen=True, omit_defaults=True):
             for one in self.files
         ]
         more = [f"{self.more} more"] if self.more else []
+        if self.comment_files:
+            how = f"postil comments diff {self.comments_since}".strip() if call.current().person else "comments_diff"
+            more.append(f"and {tell_comment_files(self.comment_files)}: `{how}` tells what was said in them")
         return "\n".join([f"{self.says}: {len(self.files) + self.more} files", *rows, *more])
 
 
@@ -111,9 +125,19 @@ class ChangeTools:
         """List the files that changed, with how many lines each."""
         repository = self._workspace.find()
         compared = read_compared(repository, scope)
-        files = list_changed(repository, compared, names_content=content)
+        every = list_changed(repository, compared, names_content=content)
+        files = [one for one in every if not is_comment_file(one.file)]
         kept = tuple(files[:MOST_FILES])
-        return Changes(compared.says, kept, compared.version, len(files) - len(kept), repository.branch() or "")
+        since = compared.old[:12] if compared.new and find_commit(repository, compared.old) else ""
+        return Changes(
+            compared.says,
+            kept,
+            compared.version,
+            len(files) - len(kept),
+            repository.branch() or "",
+            len(every) - len(files),
+            since,
+        )
 
     @reads("workspace_diff", shell="workspace diff", positional=("files",), toolset="extra")
     def show_diff(
@@ -130,7 +154,7 @@ class ChangeTools:
         repository = self._workspace.find()
         compared = read_compared(repository, scope)
         listed = find_changed(repository, compared, files) if files else list_changed(repository, compared)
-        changed = {one.file: one for one in listed}
+        changed = {one.file: one for one in listed if files or not is_comment_file(one.file)}
         missing = next((name for name in files if name not in changed), None)
         if missing is not None:
             raise NotFound(

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec import convert
 from playwright.sync_api import Browser, expect
 
+from postil.surfaces.page.views.at_gitlab.discussions import Discussion
+from postil.surfaces.page.views.changed_file import File, Showing
+from postil.surfaces.page.views.changes import Listing, leave_out_comment_files
 from tests.surfaces.page.pages import CODE, PATIENCE, ServedPage, browse, serve_page, wait_until_live
 from tests.surfaces.page.test_site import Client
 from tests.workspace.changes.test_images import PNG
@@ -90,3 +94,27 @@ def test_of_files_that_are_scrolled_to_those_that_are_as_they_were_are_left_out(
     assert (shown.status, "good day" in shown.text, "fresh" in shown.text) == (200, True, True)
     assert "notes.txt" not in shown.text
     assert client.ask("GET", "/changes/files?f=notes.txt&part=1").status == 404
+
+
+def test_comment_files_are_counted_and_their_json_is_not_shown(browser: Browser, served: ServedPage) -> None:
+    served.call("add_comment", filePath="greet.py", line=1, text="why", tag="NOTE")
+    git(served.folder, "add", ".")
+    git(served.folder, "commit", "-qm", "with a comment")
+    before = git(served.folder, "rev-parse", "--short=12", "HEAD~1").strip()
+    with browse(browser, served, "/changes?scope=HEAD") as page:
+        expect(page.locator(".comment-files")).to_contain_text(
+            f"1 comment file changed, too: postil comments diff {before}"
+        )
+        expect(page.locator("section.file[data-file='greet.py.comments']")).to_have_count(0)
+        expect(page.locator("#files")).not_to_contain_text("ghostMarkers")
+
+
+def test_a_merge_request_is_shown_without_comment_files_that_nobody_discusses() -> None:
+    note = {"id": 1, "body": "why", "file": "b.py.comments", "system": False, "line_number": 1, "side": "new"}
+    said = convert({"id": "d", "resolvable": True, "resolved": False, "notes": [note]}, Discussion)
+    files = tuple(File(name, "modified") for name in ("a.py", "a.py.comments", "b.py.comments", ".comments"))
+    listing = leave_out_comment_files(
+        Listing("!1", files, f"{'a' * 40}..{'b' * 40}"), Showing("!1", is_split=False, discussions=(said,))
+    )
+    assert [one.file for one in listing.files] == ["a.py", "b.py.comments", ".comments"]
+    assert (listing.comment_files, listing.comments_since) == (1, "a" * 12)

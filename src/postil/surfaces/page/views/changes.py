@@ -41,6 +41,7 @@ from postil.surfaces.page.views.requested.asked_review import (
     show_verdict,
 )
 from postil.surfaces.page.visit import Moved, Sent, Shown, Visit
+from postil.workspace.changes.changed_files import is_comment_file, tell_comment_files
 
 FIRST_LINES, FIRST_FILES = 100, 12
 """What comes with the page; the rest comes when it is scrolled to."""
@@ -81,6 +82,8 @@ class Listing(Struct, frozen=True):
     version: str = ""
     more: int = 0
     web_url: str = ""
+    comment_files: int = 0
+    comments_since: str = ""
 
 
 class Picture(Struct, frozen=True):
@@ -113,9 +116,18 @@ async def _read(visit: Visit) -> tuple[Showing, Asked | None]:
 async def _list_files(visit: Visit, showing: Showing, marks: dict[str, str]) -> Listing:
     if showing.is_merge_request:
         asked = {"merge_request_iid": showing.scope, "cache": True, "cache_ttl": KEPT}
-        return await visit.call("compare_merge_request", Listing, **asked)
+        return leave_out_comment_files(await visit.call("compare_merge_request", Listing, **asked), showing)
     # Only marks need the names of all contents; those of the files that are shown come with their lines.
     return await visit.call("workspace_changes", Listing, scope=showing.scope, content=bool(marks))
+
+
+def leave_out_comment_files(listing: Listing, showing: Showing) -> Listing:
+    """Returns the files of a merge request without those that hold comments, unless somebody discusses one there."""
+    discussed = {one.place[0] for one in showing.discussions}
+    files = tuple(one for one in listing.files if one.file in discussed or not is_comment_file(one.file))
+    base, _, head = listing.version.partition("..")
+    left_out = len(listing.files) - len(files)
+    return structs.replace(listing, files=files, comment_files=left_out, comments_since=base[:12] if head else "")
 
 
 async def _has_commits(visit: Visit, version: str) -> bool:
@@ -278,12 +290,27 @@ def _show_head(showing: Showing, listing: Listing, reviewed: int) -> Html:
             tag("del", f"-{removed}"), f", {listing.more} of them not listed" if listing.more else None,
             f", {reviewed} reviewed" if reviewed else None,
             class_="counts"),
+        _show_comment_files(listing),
         tag("div", tag("nav", chosen, aria_label="What to compare", class_="filters"), other,
             tag("a", "Unified" if showing.is_split else "Side by side", href=turned, class_="button", data_key="u"),
             tag("a", "At GitLab", href=listing.web_url, rel="noreferrer") if listing.web_url else None,
             class_="bar"),
         class_="top",
     )  # fmt: skip
+
+
+def _show_comment_files(listing: Listing) -> Html | None:
+    """Returns how many comment files changed: they are left out, since nobody remarks on their JSON."""
+    if not listing.comment_files:
+        return None
+    how = f"postil comments diff {listing.comments_since}".strip()
+    return tag(
+        "p",
+        f"{tell_comment_files(listing.comment_files)} changed, too: ",
+        tag("code", how),
+        " tells what was said in them.",
+        class_="quiet comment-files",
+    )
 
 
 def _show_list(listing: Listing) -> Html:
