@@ -52,6 +52,15 @@ LONGEST_SHOWN = 120
 MOST_LINES = 5
 
 
+class PlainOrphaned(Struct, frozen=True, omit_defaults=True):
+    """Comments whose code is gone or uncertain, as programs get them."""
+
+    comments: tuple[CommentNow, ...]
+    total: int = 0
+    outside: str | UnsetType = UNSET
+    damaged: tuple[Damage, ...] = ()
+
+
 class Orphaned(Answer, frozen=True, omit_defaults=True):
     """Comments whose code is gone or uncertain."""
 
@@ -69,8 +78,8 @@ class Orphaned(Answer, frozen=True, omit_defaults=True):
         """7 when a comment file could not be read: something may be missing here."""
         return 7 if self.damaged else 0
 
-    def plain(self) -> Orphaned:
-        return replace(self, names=NO_NAMES)
+    def plain(self) -> PlainOrphaned:
+        return PlainOrphaned(self.comments, self.total, self.outside, self.damaged)
 
     def for_model(self) -> str:
         rows = [_show_options(each, show_line(each)) for each in self.comments]
