@@ -318,3 +318,22 @@ def test_what_holds_nothing_to_import_ends_with_a_status(comments: Comments, tmp
     assert comments.transfer.import_files((str(tmp_path / "empty.jsonl"),)).exit_status == 5
     assert comments.transfer.import_files(("x.html", "y.py")).exit_status == 0
     assert comments.transfer.import_files(("y.py",)).exit_status == 0, "it is here already"
+
+
+@pytest.mark.parametrize("name", ["html", "parquet", "markdown", "txt"])
+def test_an_export_that_is_not_read_back_is_refused_with_those_that_are(
+    comments: Comments, tmp_path: Path, name: str
+) -> None:
+    """It said that the path leads upwards, though of json it does so, too."""
+    fill(comments)
+    (tmp_path / f"exp.{name}").write_bytes(b"anything")
+    with pytest.raises(InvalidArguments) as refused:
+        comments.transfer.import_files((f"../exp.{name}",))
+    assert f"../exp.{name} cannot be imported" in refused.value.message
+    assert "json, jsonl or csv" in refused.value.message
+
+
+def test_a_parquet_export_inside_the_workspace_is_refused_the_same_way(comments: Comments, tmp_path: Path) -> None:
+    (tmp_path / "here" / "exp.parquet").write_bytes(b"PAR1")
+    with pytest.raises(InvalidArguments, match="json, jsonl or csv"):
+        comments.transfer.import_files(("exp.parquet",))

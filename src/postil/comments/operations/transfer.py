@@ -24,7 +24,14 @@ from postil.comments.storage.first_write import tell_first
 from postil.comments.storage.store import refuse_unlisted
 from postil.comments.transfer.inline import extract_inline, insert_inline, takes_comments
 from postil.comments.transfer.inline_place import CommentLines
-from postil.comments.transfer.read_export import Record, is_document, make_comment, make_record_marker, read_records
+from postil.comments.transfer.read_export import (
+    Record,
+    is_document,
+    make_comment,
+    make_record_marker,
+    read_records,
+    refuse_unreadable,
+)
 from postil.core import call, limits
 from postil.core.answer import Answer
 from postil.core.failure import Conflict, InvalidArguments, NotFound
@@ -137,6 +144,7 @@ class TransferTools:
         author: Annotated[str, Meta(description="Who wrote the inline comments")] = "",
     ) -> Imported:
         """Take in exported comments, or turn inline `// @paired:` comments into comments of the sidecar"""
+        refuse_unreadable(files)
         documents: list[Sequence[Record]] = []
         left = limits.IMPORTED_COMMENTS
         for file in filter(is_document, files):

@@ -102,6 +102,18 @@ def is_document(name: str) -> bool:
     return name.lower().endswith(DOCUMENTS)
 
 
+def refuse_unreadable(names: Sequence[str]) -> None:
+    """Raises InvalidArguments for what is neither an export that can be read back nor a source of the workspace."""
+    for name in names:
+        leads_out = ".." in name.split("/") or name.startswith(("/", "~/"))
+        if not is_document(name) and (leads_out or name.lower().endswith(".parquet")):
+            raise InvalidArguments(
+                f"{name} cannot be imported: it is no export in json, jsonl or csv, and no source of this workspace",
+                advice="Of exports these three can be read: postil comments export json --output FILE",
+                path="files",
+            )
+
+
 def read_records(name: str, data: bytes) -> list[Record]:
     """Returns the comments of a document. Raises InvalidArguments when it is none of ours.
 
