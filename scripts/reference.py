@@ -175,7 +175,7 @@ def plain_kinds(result: object) -> list[object]:
         return [kind for each in get_args(result) for kind in plain_kinds(each)]
     if isinstance(result, type) and issubclass(result, Answer) and result.plain is not Answer.plain:
         said = get_type_hints(result.plain)["return"]
-        return [result] if said is object else plain_kinds(said)
+        return [result] if said in (object, result) else plain_kinds(said)
     return [result]
 
 

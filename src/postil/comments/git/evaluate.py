@@ -34,10 +34,12 @@ class Measured(Answer, frozen=True):
     orphaned: int
     milliseconds: float
     """For each line, parsing included."""
+    changed: int = 0
+    """Files of now that these commits changed; of some no line may be as it was."""
 
     def for_model(self) -> str:
         if not self.lines:
-            return f"No file of now was changed in the last {self.commits} commits: there is nothing to measure."
+            return self._tell_nothing()
 
         def share(count: int) -> str:
             return f"{100 * count / max(self.lines, 1):.1f} %"
@@ -46,6 +48,16 @@ class Measured(Answer, frozen=True):
             f"{self.lines} unchanged lines of {self.files} files, {self.commits} commits ago until now:\n"
             f"  right     {share(self.right)}\n  wrong     {share(self.wrong)}\n  review    {share(self.review)}\n"
             f"  orphaned  {share(self.orphaned)}\n  {self.milliseconds:.2f} ms a line"
+        )
+
+    def _tell_nothing(self) -> str:
+        these = f"The last {self.commits} commits" if self.commits > 1 else "The last commit"
+        if not self.changed:
+            return f"{these} changed no file that there was before: there is nothing to measure."
+        files, them = ("1 file", "it") if self.changed == 1 else (f"{self.changed} files", "them")
+        return (
+            f"{these} changed {files}, and no line of {them} is as it was: there is nothing to measure. Look further "
+            "back, or less far."
         )
 
 
@@ -79,9 +91,11 @@ def measure(tree: SourceTree, commits: int, most_files: int) -> Measured:
     for number, path in enumerate(paths):
         call.current().check()
         call.current().progress(number, len(paths), path)
-        truth = _find_kept_lines(tree, then, path)
         old, new = read_at(tree, then, path), read_at(tree, "HEAD", path)
-        if not truth or old is None or new is None or b"\0" in old[:8000]:
+        if old is None or new is None or b"\0" in old[:8000]:
+            continue
+        truth = _find_kept_lines(tree, then, path, old, new)
+        if not truth:
             continue
         files += 1
         step = max(1, len(truth) // LINES_A_FILE)
@@ -98,7 +112,7 @@ def measure(tree: SourceTree, commits: int, most_files: int) -> Measured:
     total = sum(count.values())
     right, wrong, review, orphaned = (count[kind] for kind in ("right", "wrong", "review", "orphaned"))
     each = round(1000 * spent / max(total, 1), 3)
-    return Measured(commits, files, total, right, wrong, review, orphaned, each)
+    return Measured(commits, files, total, right, wrong, review, orphaned, each, len(paths))
 
 
 def _find_commit(tree: SourceTree, commits: int) -> tuple[str, int]:
@@ -110,9 +124,13 @@ def _find_commit(tree: SourceTree, commits: int) -> tuple[str, int]:
     return names[-1], len(names) - 1
 
 
-def _find_kept_lines(tree: SourceTree, then: str, path: str) -> dict[int, int]:
-    """Returns the new line of each old one, of lines that no commit since `then` has touched."""
-    done = try_git(tree.root, "blame", "--porcelain", f"{then}..HEAD", "--", path)
+def _find_kept_lines(tree: SourceTree, then: str, path: str, old: bytes, new: bytes) -> dict[int, int]:
+    """Returns the new line of each old one, of lines that no commit since `then` has touched.
+
+    Where a file got other ends of lines, git takes all of them for changed: those that are the same else were not.
+    """
+    has_other_ends = (b"\r\n" in old) != (b"\r\n" in new)
+    done = try_git(tree.root, "blame", "--porcelain", *(("-w",) if has_other_ends else ()), f"{then}..HEAD", "--", path)
     found: dict[int, int] = {}
     boundary = ""
     for row in done.out.split(b"\n"):
@@ -123,4 +141,7 @@ def _find_kept_lines(tree: SourceTree, then: str, path: str) -> dict[int, int]:
             boundary = words[0].decode()
             if boundary == then:
                 found[int(words[1])] = int(words[2])
-    return found
+    if not has_other_ends:
+        return found
+    before, now = ([line.rstrip(b"\r") for line in text.split(b"\n")] for text in (old, new))
+    return {was: line for was, line in found.items() if before[was - 1 : was] == now[line - 1 : line]}
