@@ -20,6 +20,15 @@ _RULES = {
     "stale": "The code under a comment changed in substance",
     "comment": "An open comment on changed code",
 }
+_HELP = {
+    "lost": "The change deleted or rewrote the code that this comment speaks of, and it may be elsewhere. "
+    "`postil comments review` shows what it was and where it may be; tie the comment there, resolve it or delete it.",
+    "stale": "Little is left of the code that this comment was written about. Read it again: "
+    "`postil comments confirm ID` says that it still holds, `postil comments resolve ID` that it is settled.",
+    "comment": "Somebody wrote this about lines that the change touches. Answer it (`postil comments reply ID`), "
+    "or say that it is settled (`postil comments resolve ID`).",
+}
+"""What a report says of each rule, and GitHub asks for: why a comment is in it, and what to do."""
 
 
 def judge_rule(each: CommentNow) -> tuple[str, Level]:
@@ -38,7 +47,7 @@ def make_sarif(
 
     `lengths`: how many lines the files have in which code is gone.
     """
-    rules = [{"id": f"postil/{rule}", "shortDescription": {"text": text}} for rule, text in _RULES.items()]
+    rules = [_describe_rule(rule) for rule in _RULES]
     driver = {"name": "Postil", "version": __version__, "rules": rules}
     run: dict[str, Any] = {
         "tool": {"driver": driver},
@@ -52,6 +61,17 @@ def make_sarif(
         run["invocations"] = [{"executionSuccessful": not damaged, "toolExecutionNotifications": told}]
     log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
     return msgspec.json.format(msgspec.json.encode(log), indent=2) + b"\n"
+
+
+def _describe_rule(rule: str) -> dict[str, Any]:
+    plain = _HELP[rule].replace("`", "")
+    return {
+        "id": f"postil/{rule}",
+        "name": f"{rule.capitalize()}Comment" if rule != "comment" else "OpenComment",
+        "shortDescription": {"text": _RULES[rule]},
+        "fullDescription": {"text": f"{_RULES[rule]}. {plain.split('. ')[0]}."},
+        "help": {"text": plain, "markdown": _HELP[rule]},
+    }
 
 
 def _make_result(each: CommentNow, lengths: Mapping[str, int]) -> dict[str, Any]:
