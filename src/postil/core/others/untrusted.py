@@ -35,10 +35,16 @@ _IGNORED = ((0x2065, 0x2065), (0xFFF0, 0xFFF8), (0xE0000, 0xE0FFF))
 """What is not assigned and has no shape all the same."""
 MOST_MARKS = 10
 """Marks and joiners on one letter: a Tibetan syllable has nine. Hundreds are drawn over the lines around them."""
+_SHAPING = frozenset("\u200b\u200c\u200d\u2800\ufe0e\ufe0f")
+"""Signs that hide, unless they shape what is beside them; so do tags."""
+_SHAPELESS = re.compile('(?<=[\0-"$-)+-/:-\x7f])[\u200b\u200d\ufe0e\ufe0f]+')
+"""Some of them behind what none of them shapes: most signs of ASCII."""
+_TAGS = frozenset(map(chr, range(0xE0020, 0xE0080)))
 _VIRAMA = 9
 """The class of the signs that take an Indic letter's vowel away: a joiner behind one shapes what is before it."""
 _BRAILLE_REACH = 40
-"""How many blanks of Braille may stand between two letters of it."""
+"""How many blanks of Braille may stand before a letter of it, or behind one."""
+_BLANK_ROW = re.compile("\u2800+")
 
 
 def clean(text: str) -> str:
@@ -81,6 +87,7 @@ def split_hidden(text: str) -> Iterator[tuple[str, str]]:
     suspects, marks = _find_suspects(text)
     begun = hidden = end = 0  # text[begun:hidden] is seen, text[hidden:end] is not
     before, run, flag = "", 0, 0
+    row, hides = 0, range(0)  # the end of the last row of blanks of Braille, and those of it that hide
     for at, sign in enumerate(text if suspects or marks else ""):
         if sign not in suspects and sign not in marks:
             before, run = sign, 0
@@ -92,9 +99,12 @@ def split_hidden(text: str) -> Iterator[tuple[str, str]]:
         if sign in marks and run < MOST_MARKS:
             before, run = sign, run + 1
             continue
-        if sign == "\u2800" and _is_space_of_braille(text, at):
-            before, run = sign, 0
-            continue
+        if sign == "\u2800":
+            if at >= row:
+                row, hides = _read_blanks(text, at)
+            if at not in hides:
+                before, run = sign, 0
+                continue
         if sign in suspects and run < MOST_MARKS - 1 and _is_shaping(text, at, before, suspects):
             before, run = sign, run + 1
             continue
@@ -161,6 +171,12 @@ def _spell(sign: str) -> str:
 
 
 def _strike_out(text: str) -> str:
+    suspects, _ = _find_suspects(text)
+    # What shapes nothing in any place is taken out at once: that is ten times as quick as one by one.
+    if table := {ord(sign): _replace(sign) for sign in suspects if not (sign in _SHAPING or sign in _TAGS)}:
+        text = text.translate(table)
+    if suspects & _SHAPING:
+        text = _SHAPELESS.sub("", text)
     return "".join(seen + "".join(map(_replace, hidden)) for seen, hidden in split_hidden(text))
 
 
@@ -186,9 +202,12 @@ def _is_shaping(text: str, at: int, before: str, suspects: set[str]) -> bool:
     return sign == "\u200b" and _has_no_spaces(before) and _has_no_spaces(after)
 
 
-def _is_space_of_braille(text: str, at: int) -> bool:
-    left, right = text[max(0, at - _BRAILLE_REACH) : at], text[at + 1 : at + 1 + _BRAILLE_REACH]
-    return any("\u2801" <= one <= "\u28ff" for one in (left.rstrip("\u2800")[-1:], right.lstrip("\u2800")[:1]))
+def _read_blanks(text: str, at: int) -> tuple[int, range]:
+    """Returns the end of a row of blanks of Braille, and those of them that hide: far from any letter of it."""
+    row = _BLANK_ROW.match(text, at)
+    end = row.end() if row else at
+    left, right = (_BRAILLE_REACH * ("\u2801" <= sign <= "\u28ff") for sign in (text[at - 1 : at], text[end : end + 1]))
+    return end, range(at + left, end - right)
 
 
 def _is_pictorial(sign: str) -> bool:
