@@ -13,6 +13,7 @@ from postil.comments.operations.validation import ExportOptions
 from postil.core.failure import Failure, InvalidArguments, NotFound
 from tests.comments.sidecars import extension_accepts
 from tests.comments.workspaces import Comments, commit, root_of, sidecar, workspace, write
+from tests.workspace.repositories import git
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 
@@ -337,3 +338,105 @@ def test_a_parquet_export_inside_the_workspace_is_refused_the_same_way(comments:
     (tmp_path / "here" / "exp.parquet").write_bytes(b"PAR1")
     with pytest.raises(InvalidArguments, match="json, jsonl or csv"):
         comments.transfer.import_files(("exp.parquet",))
+
+
+BITS = """class Style:
+    def codes(self):
+        if self.set:
+            if self.color:
+                for bit in range(4, 9):
+                    append(bit)
+        return codes
+"""
+EDITED = BITS.replace("range(4, 9)", "self.list_bits(4, self.last, step=1)").replace(
+    "append(bit)", "self.add(bit, bit)"
+)
+FOR_BIT = "for bit in range(4, 9):"
+
+
+def export_lost(comments: Comments, out: Path, *, source: bool = False) -> str:
+    """Export a comment whose code is edited beyond being sure of it."""
+    identity = comments.add("style.py", 5, "why 9?", "NOTE").commentId
+    commit(root_of(comments), "said")
+    write(root_of(comments), "style.py", EDITED)
+    commit(root_of(comments), "edited")
+    assert comments.show(identity).comment.state in ("review", "orphaned")
+    comments.export(out.suffix[1:], output=str(out), options=ExportOptions(includeSourceContext=source))
+    assert ("range(4, 9)" in out.read_text()) == source, "an export holds no source unless it is asked"
+    return identity
+
+
+@pytest.mark.parametrize("format_", ["json", "jsonl", "csv"])
+def test_lost_code_is_found_where_it_stands_as_it_was_and_alone(tmp_path: Path, format_: str) -> None:
+    comments, out = workspace(tmp_path / "here", **{"style.py": BITS}), tmp_path / f"out.{format_}"
+    identity = export_lost(comments, out)
+    for name, there, line in (("same", "# a\n# b\n" + BITS, 7), ("edited", BITS.replace("append(bit)", "add(bit)"), 5)):
+        other = workspace(tmp_path / name, **{"style.py": there})
+        other.transfer.import_files((str(out),))
+        found = other.show(identity)
+        assert (found.comment.line, found.comment.state, found.code.strip()) == (line, "exact", FOR_BIT)
+        assert other.maintenance.check_files().faults == ()
+
+
+def test_lost_code_that_stands_twice_or_elsewhere_is_no_place(tmp_path: Path) -> None:
+    comments, out = workspace(tmp_path / "here", **{"style.py": BITS}), tmp_path / "out.json"
+    identity = export_lost(comments, out)
+    twice = BITS.replace(
+        "                    append(bit)\n", f"                    {FOR_BIT}\n                        pass\n"
+    )
+    for name, there in (("twice", twice), ("other", f"def other():\n    {FOR_BIT}\n        print(bit)\n")):
+        other = workspace(tmp_path / name, **{"style.py": there})
+        other.transfer.import_files((str(out),))
+        assert other.show(identity).comment.state in ("orphaned", "review")
+
+
+@pytest.mark.parametrize("format_", ["json", "jsonl", "csv"])
+def test_the_code_of_what_is_uncertain_is_what_it_was_and_not_a_candidate(tmp_path: Path, format_: str) -> None:
+    comments, out = workspace(tmp_path / "here", **{"style.py": BITS}), tmp_path / f"out.{format_}"
+    identity = export_lost(comments, out, source=True)
+    other = workspace(tmp_path / "other", **{"style.py": EDITED})
+    other.transfer.import_files((str(out),))
+    found = other.show(identity).comment
+    assert (found.state in ("orphaned", "review"), FOR_BIT in found.oldText) == (True, True)
+
+
+@pytest.mark.parametrize("format_", ["json", "jsonl", "csv"])
+def test_where_git_has_the_old_version_lost_code_is_kept_by_an_import(tmp_path: Path, format_: str) -> None:
+    comments, out = workspace(tmp_path / "here", **{"style.py": BITS}), tmp_path / f"out.{format_}"
+    identity = export_lost(comments, out)
+    before = comments.show(identity).comment
+    git(tmp_path, "clone", "-q", str(tmp_path / "here"), "clone")
+    (tmp_path / "clone" / "style.py.comments").unlink()
+    other = Comments(str(tmp_path / "clone"))
+    other.transfer.import_files((str(out),))
+    after = other.show(identity).comment
+    assert (after.state, after.oldText, after.candidates) == (before.state, before.oldText, before.candidates)
+    assert FOR_BIT in after.oldText
+    write(tmp_path / "clone", "style.py", "# put back\n" + BITS)
+    assert (other.show(identity).comment.line, other.show(identity).comment.state) == (6, "moved")
+
+
+@pytest.mark.parametrize("lie", ["line", "blob", "codes", "form"])
+def test_an_old_version_that_does_not_hold_that_code_is_not_believed(tmp_path: Path, lie: str) -> None:
+    comments, out = (
+        workspace(tmp_path / "here", **{"style.py": BITS, "secret.py": "key = 1\n" * 9}),
+        tmp_path / "out.json",
+    )
+    export_lost(comments, out)
+    document = msgspec.json.decode(out.read_bytes())
+    (told,) = document["files"][0]["comments"]
+    blob, _, line = told["lineVersion"].partition(":")
+    other_blob = git(root_of(comments), "rev-parse", "HEAD:secret.py").strip()
+    told["lineVersion"] = {
+        "line": f"{blob}:6",
+        "blob": f"{other_blob}:{line}",
+        "codes": told["lineVersion"],
+        "form": f"{blob}:x-{'9' * 30}",
+    }[lie]
+    if lie == "codes":
+        told["lineCodes"] = "AAAA.BBBB.CCCC"
+    told["id"] = "c_9"
+    out.write_bytes(msgspec.json.encode(document))
+    comments.transfer.import_files((str(out),))
+    found = comments.show("c_9").comment
+    assert (found.state, found.oldText) == ("orphaned", NOT_KEPT)

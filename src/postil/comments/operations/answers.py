@@ -84,6 +84,8 @@ class CommentNow(Struct, frozen=True, omit_defaults=True):
     """Whose words these are, where they are not the author's any more."""
     lineCodes: str = ""
     """In an export that holds no source: the codes of its lines and of those around, for who imports it."""
+    lineVersion: str = ""
+    """In an export, of code that is lost or uncertain: the version (a git blob) and the lines in it that it was."""
 
     @property
     def lines(self) -> str:

@@ -27,6 +27,7 @@ from postil.comments.transfer.inline_place import CommentLines
 from postil.comments.transfer.read_export import (
     Record,
     is_document,
+    list_old_versions,
     make_comment,
     make_record_marker,
     read_records,
@@ -212,11 +213,12 @@ class TransferTools:
                 continue
             known = {(each.comment.text, each.comment.line) for each in self._context.reader.file(path)}
             ids: set[str] = set()
+            versions = self._context.versions.read(list_old_versions(wanted), limits.HERE)
             new = [
                 Addition(
                     source.blob,
                     make_comment(each, new_id("c_"), now()),
-                    make_record_marker(each, source, new_id("gm_"), now()),
+                    make_record_marker(each, source, new_id("gm_"), now(), versions),
                 )
                 for each in wanted
                 if each.id not in here and (_is_first(each.id, ids) if each.id else (each.text, each.line) not in known)

@@ -11,7 +11,9 @@ from functools import lru_cache
 from msgspec import Struct
 
 from postil.comments.anchoring.line_codes import code_lines
+from postil.comments.anchoring.locate import current_anchor
 from postil.comments.lines import split_lines
+from postil.comments.model import Marker
 
 AROUND = 3
 """Lines on each side."""
@@ -35,6 +37,15 @@ def mark_lines(lines: Sequence[str], line: int, end: int, symbol: Sequence[str] 
     above, own, below = lines[max(0, first - AROUND) : first], lines[first:last], lines[last : last + AROUND]
     named = [] if symbol is None else [mark_symbol(symbol)]
     return ".".join([*map(code_lines, (above, own[:MOST], below)), *named])
+
+
+def mark_kept(marker: Marker) -> str:
+    """Returns the codes of the code that a marker keeps, and of what stood around it."""
+    anchor = current_anchor(marker)
+    above = anchor.pre if anchor else (marker.prevLineText,)
+    own = (marker.lineText, *(anchor.body if anchor else ()))
+    below = anchor.post if anchor else (marker.nextLineText,)
+    return mark_lines([*above, *own, *below], len(above) + 1, len(above) + len(own), marker.symbolPath)
 
 
 def mark_symbol(path: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from typing import TypeAlias, cast
 import msgspec
 
 from postil.anchor.syntax.languages import language_of
+from postil.comments.anchoring.travel import LOST
 from postil.comments.operations.answers import CommentNow
 from postil.comments.sidecar.format import strip_tag
 from postil.comments.transfer.read_export import guard_cell
@@ -103,6 +104,7 @@ def training_pieces(rows: Rows) -> Pieces:
                 "status": comment.status,
                 "code": redact(_code(comment)),
                 **({"lineCodes": comment.lineCodes} if comment.lineCodes else {}),
+                **({"lineVersion": comment.lineVersion} if comment.lineVersion else {}),
                 **({"stale": True} if comment.stale else {}),
                 **({"editedBy": comment.editedBy} if comment.editedBy else {}),
             },
@@ -116,7 +118,7 @@ def _name_place(comment: CommentNow) -> str:
 
 
 def _code(comment: CommentNow) -> str:
-    return comment.oldText if comment.state == "orphaned" else comment.newText
+    return comment.oldText if comment.state in LOST else comment.newText
 
 
 def _clean(value: object) -> object:
@@ -134,11 +136,17 @@ COLUMNS = ("id", "filePath", "line", "endLine", "tag", "author", "created", "upd
 
 def csv_pieces(rows: Rows) -> Pieces:
     """Returns one row a comment, its code or what tells it last; a cell that a spreadsheet would run is guarded."""
-    yield _csv_row((*COLUMNS, "code", "lineCodes", "stale", "editedBy")), 0
+    yield _csv_row((*COLUMNS, "code", "lineCodes", "stale", "editedBy", "lineVersion")), 0
     for comment, _ in rows:
         values = [getattr(comment, name) for name in COLUMNS]
         values[1] = comment.path
-        values += [_code(comment), comment.lineCodes, "true" if comment.stale else "", comment.editedBy]
+        values += [
+            _code(comment),
+            comment.lineCodes,
+            "true" if comment.stale else "",
+            comment.editedBy,
+            comment.lineVersion,
+        ]
         yield _csv_row(["" if value in (None, 0) else guard_cell(str(value)) for value in values]), 1
 
 

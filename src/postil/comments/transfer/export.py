@@ -17,6 +17,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from postil.anchor.page import LONGEST_TEXT, MOST_ROWS
+from postil.comments.anchoring.locate import current_anchor
+from postil.comments.anchoring.travel import LOST
 from postil.comments.failures import ExtraMissing
 from postil.comments.lines import split_lines
 from postil.comments.model import Located, State
@@ -24,7 +26,7 @@ from postil.comments.operations.answers import CommentNow, Exported, comment_now
 from postil.comments.operations.validation import ExportOptions
 from postil.comments.search.filters import file_matches
 from postil.comments.source_tree import SourceTree
-from postil.comments.transfer.code_marks import mark_lines
+from postil.comments.transfer.code_marks import mark_kept, mark_lines
 from postil.core import call, limits
 from postil.core.failure import Failure, StorageFailed
 from postil.workspace.paths import RelativePath
@@ -107,7 +109,7 @@ def write_export(
     make = _with_source if options.includeSourceContext else _without_source
     rows = (
         (
-            make(each, marks(each)),
+            replace(make(each, marks(each)), lineVersion=_name_version(each)),
             context.around(each),
         )
         for each in _make_whole(_report_progress(found, overview), overview)
@@ -159,6 +161,14 @@ def _with_source(each: Located, marks: str) -> CommentNow:
     return replace(comment_now(each), lineCodes=marks)
 
 
+def _name_version(each: Located) -> str:
+    """Returns which lines of which version the code was that is gone or uncertain; an import may have that version."""
+    anchor = current_anchor(each.marker) if each.marker and each.place.state in LOST else None
+    if anchor is None:
+        return ""
+    return f"{anchor.blob}:{anchor.line}" + (f"-{anchor.end}" if anchor.end > anchor.line else "")
+
+
 def _mark_nothing(each: Located) -> str:
     return ""
 
@@ -206,10 +216,10 @@ class _Context:
         return "\n".join(line[:LONGEST_TEXT] for line in self._read(place.path)[first:last])[:LONGEST_TEXT]
 
     def mark(self, each: Located) -> str:
-        """Returns the codes of the code under a comment; nothing where that is gone or uncertain."""
-        place = each.place
-        if place.state in ("orphaned", "review"):
-            return ""
+        """Returns the codes of the code under a comment; of what is gone or uncertain those of what it was."""
+        place, marker = each.place, each.marker
+        if place.state in LOST:
+            return mark_kept(marker) if marker is not None else ""
         return mark_lines(self._read(place.path), place.line, place.endLine, place.symbolPath)
 
     def _read(self, path: str) -> Sequence[str]:

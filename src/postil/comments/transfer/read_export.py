@@ -6,7 +6,8 @@ found again where it is now. Not here: files and sidecars.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -31,6 +32,7 @@ from postil.core.failure import InvalidArguments
 
 LONGEST_ID = 200
 """Characters of an id that a comment is asked for by."""
+_VERSION = re.compile(r"([0-9a-f]{40,64}):([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
 DOCUMENTS = (".json", ".jsonl", ".ndjson", ".csv")
 
 
@@ -59,6 +61,8 @@ class _About(Struct, frozen=True, kw_only=True):
     """The code it stood on, where the document has it under one name."""
     lineCodes: str = ""
     """What tells that code, and what stood around it."""
+    lineVersion: str = ""
+    """Of code that is lost or uncertain, the version of its file and the lines in it that it was."""
     anchor: str = ""
     """The function or class it was in, in words."""
 
@@ -210,18 +214,29 @@ def make_comment(record: Record, name: str, now: str) -> NewComment:
     )
 
 
-def make_record_marker(record: Record, source: Source, name: str, now: str) -> NewMarker:
+def list_old_versions(some: Iterable[Record]) -> set[str]:
+    """Returns the versions, by blob id, in which code was that is lost or uncertain."""
+    return {found[1] for each in some if each.is_lost and (found := _VERSION.fullmatch(each.lineVersion))}
+
+
+def make_record_marker(
+    record: Record, source: Source, name: str, now: str, versions: Mapping[str, str] | None = None
+) -> NewMarker:
     """Returns the marker of an imported comment: on its code if that is surely here, else by the code it remembers.
 
-    Code that is here, and not surely this one, is none: a marker that remembered it would find it again, surely.
+    Code that is here, and not surely this one, is none: a marker that remembered it would find it again, surely. Of
+    code that was lost, the version that it was in is followed, where it is one of `versions`.
     """
+    if record.is_lost and versions and (made := _make_old_marker(record, source, name, now, versions)):
+        return made
     line, end = max(record.line, 1), record.endLine
     remembered = record.remembered.split("\n")
     first = trim_line(remembered[0])
-    marks = "" if record.is_lost else record.lineCodes
-    marks = marks or (mark_lines(remembered, 1, len(remembered)) if first else "")
+    marks = record.lineCodes or (mark_lines(remembered, 1, len(remembered)) if first else "")
     if marks:
-        places = _find_places(record, marks, source, line)
+        places = _find_places(record, marks, source, 0 if record.is_lost else line)
+        if record.is_lost and places.count > 1:
+            places = MarkedCode(places.count)
         line, end = places.line, end + places.line - line if end else 0
         at = 0 if line or places.count else _find_first(record, marks, source, first)
         if not line and (at is None or places.count or not first):
@@ -236,6 +251,23 @@ def make_record_marker(record: Record, source: Source, name: str, now: str) -> N
     texts = LineTexts(line_hash(first), first, nextLineText=trim_line(remembered[1]) if len(remembered) > 1 else "")
     plain = make_plain_marker(name, max(record.line, 1), texts, now, record.endLine)
     return replace(plain, anchor=Anchor(wrote=wrote)) if wrote else plain
+
+
+def _make_old_marker(
+    record: Record, source: Source, name: str, now: str, versions: Mapping[str, str]
+) -> NewMarker | None:
+    """Returns a marker on the version that a document names, if its lines are those that it tells by their codes."""
+    found = _VERSION.fullmatch(record.lineVersion)
+    text = versions.get(found[1]) if found else None
+    if found is None or text is None:
+        return None
+    old, line, end = Source(source.path, text, found[1]), int(found[2]), int(found[3] or 0)
+    told = mark_lines(old.lines, line, end) if 1 <= line <= max(line, end) <= len(old.lines) else ""
+    if not told or told.split(".") != record.lineCodes.split(".")[:3]:
+        return None
+    symbol = innermost(symbols(text, language_of(source.path)), line)
+    wrote = (NOT_KEPT,) if record.stale else ()
+    return make_marker(old, symbol, line, end if end > line else 0, name=name, now=now, wrote=wrote)
 
 
 def _find_first(record: Record, marks: str, source: Source, first: str) -> int | None:
