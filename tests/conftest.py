@@ -9,11 +9,13 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.needs import needs as find_program
 
-settings.register_profile("postil", deadline=None, print_blob=True)
+# No test is timed: a loaded machine makes examples slowly.
+SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+settings.register_profile("postil", deadline=None, print_blob=True, suppress_health_check=SLOW_IS_FINE)
 settings.load_profile("postil")
 
 # Without maintenance a commit is one process, not two.

@@ -308,18 +308,21 @@ def test_what_is_taken_in_the_same_moment_returns_at_once(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, comes: str, way: str, end: End
 ) -> None:
     """A thread that is just taking a message cannot be stopped: what it takes is given back."""
-    deliver, takes, goes_on = Inbox.deliver, threading.Event(), threading.Event()
+    deliver, takes, goes_on, gate = Inbox.deliver, threading.Event(), threading.Event(), threading.Lock()
 
     def deliver_late(inbox: Inbox, after: int | None = None) -> Any:
-        if after is not None and inbox.messages.waiting("anybody", 1):
-            takes.set()
-            assert goes_on.wait(20)
+        with gate:  # nothing is sent between the look and the taking
+            if after is None or not inbox.messages.waiting("anybody", 1):
+                return deliver(inbox, after)
+        takes.set()
+        assert goes_on.wait(20)
         return deliver(inbox, after)
 
     monkeypatch.setattr(Inbox, "deliver", deliver_late)
     began = scene.begin(way)
     try:
-        scene.send()
+        with gate:
+            scene.send()
         assert takes.wait(20)
         end(scene, began)
         left = wait_for_none(scene)

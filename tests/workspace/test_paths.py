@@ -6,7 +6,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postil.core.failure import Failure
@@ -41,7 +41,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=600, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=600)
 @given(pieces=st.lists(PIECES, max_size=8), absolute=st.sampled_from(["", "/", "//", "ROOT/", "ROOT"]))
 def test_accepted_means_really_inside(root: Path, pieces: list[str], absolute: str) -> None:
     path = absolute.replace("ROOT", str(root)) + "/".join(pieces)

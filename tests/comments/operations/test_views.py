@@ -305,9 +305,17 @@ class Message(Members):
     text: Annotated[str, Meta(min_length=1)]
 
 
+class Help(Members):
+    text: str
+    markdown: str
+
+
 class Rule(Members):
     id: str
+    name: str
     shortDescription: Message
+    fullDescription: Message
+    help: Help
 
 
 class Driver(Members):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postil.core.failure import InvalidArguments
@@ -89,7 +89,7 @@ async def test_a_ref_that_is_no_ref_never_reaches_gitlab(gitlab: Groups, emulato
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300)
 def test_whatever_is_accepted_stays_in_its_own_segment(project: str, path: str) -> None:
     try:
         route = identifiers.make_route(

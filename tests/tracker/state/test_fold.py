@@ -6,7 +6,7 @@ import os
 import random
 
 import msgspec
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postil.tracker import events as ev
@@ -171,7 +171,7 @@ def test_ten_thousand_random_schedules_of_three_replicas_end_in_one_state():
 steps = st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 9), st.randoms(use_true_random=False))
 
 
-@settings(max_examples=max(300, SCHEDULES // 20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=max(300, SCHEDULES // 20))
 @given(st.lists(steps, max_size=14))
 def test_any_schedule_ends_in_one_state(schedule: list[tuple[int, int, int, random.Random]]):
     replicas = team()

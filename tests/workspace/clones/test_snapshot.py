@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from postil.workspace.clones.snapshot import Snapshot, read_blobs, read_snapshot, write_snapshot
@@ -17,7 +17,7 @@ names = some.text(
 ).map(lambda text: f"f{text}.comments")
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15)
 @given(files=some.dictionaries(names, some.binary(max_size=60), min_size=1, max_size=4))
 def test_a_snapshot_holds_exactly_its_files(tmp_path: Path, files: dict[str, bytes]) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
