@@ -14,6 +14,7 @@ import msgspec
 
 from postil.core.answer import LARGEST
 from postil.core.content import Block, Document, Embedded, Link, Text
+from postil.core.others.number import decode_json
 
 _NOTE = 600
 _TAIL = 1_500
@@ -99,7 +100,7 @@ def _is_json(text: str) -> bool:
 
 def _keep_items(text: str, room: int) -> tuple[str, int]:
     """Returns JSON with as many whole items of its longest list as fit; nothing where that is not one."""
-    kept = _fit(msgspec.json.decode(text.encode()), room)
+    kept = _fit(decode_json(text.encode()), room)
     shorter = "" if kept is None else msgspec.json.encode(kept).decode()
     return shorter, _bytes(text) - _bytes(shorter)
 

@@ -11,6 +11,7 @@ from msgspec import Raw, Struct
 
 from postil.core import call
 from postil.core.failure import Failure
+from postil.core.others.number import decode_json
 from postil.core.others.untrusted import clean
 from postil.core.ports import Delivery, Records, State
 from postil.gitlab.instance.records import Record
@@ -157,7 +158,7 @@ def _make_key(number: int) -> str:
 
 def describe_event(delivery: Delivery, *, payload: bool = False, locked: bool = False) -> WebhookEvent:
     """Return what an event is about; `locked` leaves out what anybody may have written in a public project."""
-    body: object = msgspec.json.decode(delivery.body)
+    body: object = decode_json(delivery.body)
     said = Record(body)
     about = said.record("object_attributes")
     noted = about.text("note") if delivery.event == "notes" else None

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 import postil.comments.sidecar
-from postil.core.others import one_line
+from postil.core.others import number, one_line
 
 FOLDER = Path(postil.comments.sidecar.__file__).parent
 IMPURE = {"time", "random", "secrets", "uuid", "os", "io", "subprocess", "socket", "threading", "sqlite3", "tempfile"}
 _PARTS = ("core", "workspace", "comments.clock", "comments.storage", "comments.source_tree")
 OURS = tuple(f"postil.{name}" for name in _PARTS)
-PURE = "postil.core.others.one_line"
-"""Texts in, texts out, as here."""
+PURE = ("postil.core.others.one_line", "postil.core.others.number")
+"""Texts in, texts and numbers out, as here."""
 
 
 def imported(path: Path) -> set[str]:
@@ -37,6 +37,13 @@ def test_it_imports_no_clock_no_chance_and_no_files(path: Path) -> None:
 
 def test_what_it_may_import_of_the_core_imports_nothing() -> None:
     assert imported(Path(one_line.__file__)) <= {"__future__", "__future__.annotations"}
+    assert imported(Path(number.__file__)) <= {
+        "__future__",
+        "__future__.annotations",
+        "math",
+        "math.isfinite",
+        "msgspec",
+    }
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)

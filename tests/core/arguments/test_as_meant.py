@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
-from postil.core.arguments.as_meant import is_choice, read_as_meant, say_in_json, values_at
+from postil.core.arguments.as_meant import LONGEST_JSON, is_choice, read_as_meant, say_in_json, values_at
 from postil.core.failure import InvalidArguments
 from postil.core.operation import Operation, reads
 
@@ -142,6 +142,8 @@ def test_what_is_plainly_meant_is_taken(sent: dict[str, Any], read: dict[str, An
         {"title": ["Emma"]},
         {"where": "attic"},
         {"where": "{" * 5000},
+        {"pages": f"[{'1,' * LONGEST_JSON}1]"},
+        {"where": '{"shelf":3,"room":"hall"}'.ljust(LONGEST_JSON + 1)},
         {"where": {"shelf": 3, "room": "cellar"}},
         {"shelves": "attic"},
         {"shelves": "attic,hall"},

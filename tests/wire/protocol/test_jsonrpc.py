@@ -186,6 +186,24 @@ def test_a_frame_is_refused_from_its_bound_on(inner: bytes, taken: bool) -> None
     assert isinstance(parse(BEFORE + inner + b"}}"), Request) is taken
 
 
+@pytest.mark.parametrize(
+    ("inner", "fault"),
+    [
+        (b"[" + b"1e9," * (jsonrpc.MOST_FRACTIONS + 1) + b"1]", "numbers with a point or an exponent"),
+        (b"[" + b"1E9," * (jsonrpc.MOST_FRACTIONS + 1) + b"1]", "numbers with a point or an exponent"),
+        (b"[" + b"0.1," * (jsonrpc.MOST_FRACTIONS + 1) + b"1]", "numbers with a point or an exponent"),
+        (b"[" + b"true,false," * 20_000 + b"1e9," * jsonrpc.MOST_FRACTIONS + b"1]", ""),
+        (b"[" + b"1," * 200_000 + b"1]", ""),
+        (b'["' + b"1e9, 0.1 " * 200_000 + b"1" * 100 + b'"]', ""),
+        (b"[" + b"0.%s," % (b"3" * 64) * 2000 + b"1]", "a number with more than 64 digits"),
+        (b"[" + b"0.%s," % (b"3" * 60) * 2000 + b"1]", ""),
+    ],
+)
+def test_a_frame_holds_only_so_many_numbers_that_take_long_to_read(inner: bytes, fault: str) -> None:
+    assert fault in jsonrpc.find_excess(BEFORE + inner + b"}}")
+    assert bool(jsonrpc.find_excess(BEFORE + inner + b"}}")) is bool(fault)
+
+
 def test_a_large_refused_frame_is_not_read_whole_for_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
     def read(text: str, **_: object) -> None:
         raise AssertionError(len(text))

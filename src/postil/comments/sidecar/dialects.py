@@ -30,6 +30,7 @@ from postil.comments.model import (
     Revision,
     Status,
 )
+from postil.core.others.number import read_float
 from postil.core.others.one_line import on_one_line
 
 OWN_KEY = "x-anchor"
@@ -177,30 +178,32 @@ class ExtensionFile(Struct, frozen=True):
     fileName: str | None = None
 
 
-EXTENSION = msgspec.json.Decoder(ExtensionFile)
+EXTENSION = msgspec.json.Decoder(ExtensionFile, float_hook=read_float)
 """Decodes what the extension demands of a file; UNDECODABLE is raised when it lacks something of it."""
-HEAD = msgspec.json.Decoder(ExtensionComment)
-COMMENT = msgspec.json.Decoder(AnyComment)
+HEAD = msgspec.json.Decoder(ExtensionComment, float_hook=read_float)
+COMMENT = msgspec.json.Decoder(AnyComment, float_hook=read_float)
+_FILE = msgspec.json.Decoder(AnyFile, float_hook=read_float)
+_OUTLINE = msgspec.json.Decoder(Outline, float_hook=read_float)
 UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def read_any(data: bytes) -> AnyFile:
     """Returns the file, whatever its dialect. Raises Unreadable when it has none."""
-    return _read_file(data, AnyFile)
+    return _read_file(data, _FILE)
 
 
 def read_outline(data: bytes) -> Outline:
     """Returns a large file as far as it is no comment or marker. Raises Unreadable."""
-    return _read_file(data, Outline)
+    return _read_file(data, _OUTLINE)
 
 
-def _read_file(data: bytes, shape: type[F]) -> F:
+def _read_file(data: bytes, decoder: msgspec.json.Decoder[F]) -> F:
     if not data.strip():
         raise Unreadable("the file is empty")
     if b"<<<<<<< " in data and re.search(rb"^<<<<<<< ", data, re.MULTILINE) and b"\n>>>>>>> " in data:
         raise Unreadable("the file has unresolved merge conflict markers")
     try:
-        found = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=shape)
+        found = decoder.decode(data.removeprefix(b"\xef\xbb\xbf"))
     except msgspec.ValidationError as fault:
         raise Unreadable(f"a field has the wrong type: {fault}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as fault:
@@ -224,7 +227,9 @@ class Holder(NamedTuple):
     line: int
 
 
-MARKERS: msgspec.json.Decoder[list[AnyMarker] | None] = msgspec.json.Decoder(list[AnyMarker] | None)
+MARKERS: msgspec.json.Decoder[list[AnyMarker] | None] = msgspec.json.Decoder(
+    list[AnyMarker] | None, float_hook=read_float
+)
 """Decodes a list of markers of any dialect."""
 
 

@@ -14,6 +14,8 @@ from typing import TypeAlias, TypeVar, cast, overload
 import msgspec
 from msgspec import Raw, Struct
 
+from postil.core.others.number import decode_json
+
 JsonObject: TypeAlias = dict[str, object]
 Piece: TypeAlias = bytes | Raw
 """A part of a document as it is written; a `Raw` is a view of the document, no copy of it."""
@@ -324,7 +326,7 @@ def check_text(data: bytes) -> None:
         data.decode("utf-8") if len(data) <= SLICE else _decode_slices(data)
         if b"\\u" in data and _SURROGATE.search(data):
             for value in [data] if len(data) <= SLICE else _take_apart(data):
-                msgspec.json.decode(value)
+                decode_json(value)
     except (UnicodeDecodeError, msgspec.DecodeError, RecursionError) as fault:
         raise NotAnObject(f"the file is not JSON in UTF-8: {fault}") from None
 
@@ -353,7 +355,7 @@ def _take_apart(data: bytes) -> Iterator[Piece]:
 def decode_value(text: Piece) -> object:
     """Returns a JSON value. Raises NotAnObject when it cannot be decoded."""
     try:
-        return msgspec.json.decode(text)
+        return decode_json(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         raise NotAnObject(f"the file holds a value that is not JSON: {fault}") from None
 

@@ -16,15 +16,16 @@ from msgspec import Struct
 from postil.comments.model import LineNumber
 from postil.comments.sidecar import dialects
 from postil.comments.sidecar.json_edit import ReadAnew
+from postil.core.others.number import read_float
 
 if TYPE_CHECKING:
     from postil.comments.model import Comment
     from postil.comments.sidecar.json_edit import Document, Items, Piece
 
-_comment = msgspec.json.Decoder(dialects.AnyComment).decode
-_full_comment = msgspec.json.Decoder(dialects.ExtensionComment).decode
-_marker = msgspec.json.Decoder(dialects.AnyMarker).decode
-_full_marker = msgspec.json.Decoder(dialects.ExtensionMarker).decode
+_comment = msgspec.json.Decoder(dialects.AnyComment, float_hook=read_float).decode
+_full_comment = msgspec.json.Decoder(dialects.ExtensionComment, float_hook=read_float).decode
+_marker = msgspec.json.Decoder(dialects.AnyMarker, float_hook=read_float).decode
+_full_marker = msgspec.json.Decoder(dialects.ExtensionMarker, float_hook=read_float).decode
 
 
 class _Lined(Struct, frozen=True):

@@ -14,6 +14,8 @@ from typing import Any, TypeAlias, cast
 import msgspec
 from msgspec import Struct, inspect
 
+from postil.core.others.number import decode_json
+
 Kind: TypeAlias = inspect.Type
 _LISTS = inspect.ListType | inspect.VarTupleType | inspect.SetType | inspect.FrozenSetType
 _WHOLE = re.compile(r"-?[0-9]{1,18}(\.0+)?|#[0-9]{1,18}")
@@ -31,6 +33,8 @@ _PLAIN: dict[type[Kind], type] = {
 _TRUTH = {"true": True, "false": False}
 _NAMES = re.compile(r"\w+")
 MOST_SHOWN = 30
+LONGEST_JSON = 64 * 1024
+"""Characters of a text that is read as a list or an object: what it holds was not counted with the rest of the call."""
 
 
 @lru_cache(64)
@@ -173,10 +177,10 @@ def _object(value: object, kind: inspect.StructType | inspect.DictType) -> objec
 
 
 def _json(text: str) -> object:
-    if not text.lstrip().startswith(("[", "{")):
+    if len(text) > LONGEST_JSON or not text.lstrip().startswith(("[", "{")):
         return None
     try:
-        return msgspec.json.decode(text)
+        return decode_json(text)
     except (msgspec.DecodeError, RecursionError):
         return None
 

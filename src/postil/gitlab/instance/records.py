@@ -10,6 +10,8 @@ from typing import cast
 
 import msgspec
 
+from postil.core.others.number import decode_json
+
 NOTHING: Mapping[str, object] = {}
 
 
@@ -63,6 +65,6 @@ def list_records(value: object) -> list[Record]:
 def parse(body: bytes, otherwise: object = None) -> object:
     """Return the JSON of a body; `otherwise` when it is not JSON."""
     try:
-        return msgspec.json.decode(body)
+        return decode_json(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return otherwise

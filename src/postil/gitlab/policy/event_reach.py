@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-import msgspec
-
+from postil.core.others.number import decode_json
 from postil.core.ports import Delivery
 from postil.gitlab.failures import GitLabFailure
 from postil.gitlab.instance.connection import Connection
@@ -53,9 +52,9 @@ async def filter_visible(gitlab: Connection, project: str, found: Sequence[Deliv
 def _list_needs(delivery: Delivery) -> list[str]:
     needed = [READ_BY[delivery.event]]
     if delivery.event == "notes":
-        needed = [_find_noted(Record(msgspec.json.decode(delivery.body)))]
+        needed = [_find_noted(Record(decode_json(delivery.body)))]
     if is_confidential(delivery):
-        about = Record(msgspec.json.decode(delivery.body)).record("object_attributes")
+        about = Record(decode_json(delivery.body)).record("object_attributes")
         needed.append(f"issues/{about.number('iid') or 0}")  # 0 is nobody's
     return needed
 
@@ -71,7 +70,7 @@ def _find_noted(said: Record) -> str:
 
 def is_confidential(delivery: Delivery) -> bool:
     """Whether GitLab marked it as not for every member."""
-    said = Record(msgspec.json.decode(delivery.body))
+    said = Record(decode_json(delivery.body))
     about = said.record("object_attributes")
     kind = said.text("event_type") or ""
     return bool(about.flag("confidential") or about.flag("internal") or kind.startswith("confidential_"))

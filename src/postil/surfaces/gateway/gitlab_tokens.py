@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from postil.core.call import Caller
+from postil.core.others.number import decode_json
 from postil.surfaces.gateway.auth import Attempt
 from postil.surfaces.gateway.bounded_get import get_bounded
 from postil.surfaces.gateway.refused import Refused, Unavailable
@@ -187,7 +188,7 @@ class GitLabTokens:
         if status >= 500 or status == 429:
             raise Unavailable("GitLab cannot verify the token just now: try again", 5)
         try:
-            said = msgspec.json.decode(content)
+            said = decode_json(content)
         except msgspec.DecodeError:
             said = None
         return status, cast("dict[str, Any]", said) if isinstance(said, dict) else {}

@@ -17,6 +17,7 @@ import msgspec
 
 from postil.core.call import Caller
 from postil.core.failure import Extra
+from postil.core.others.number import decode_json
 from postil.surfaces.gateway.auth import Attempt
 from postil.surfaces.gateway.bounded_get import get_bounded
 from postil.surfaces.gateway.refused import Refused, Unavailable
@@ -198,7 +199,7 @@ class OAuthTokens:
             self._client = httpx2.AsyncClient(timeout=10.0, follow_redirects=False, trust_env=False)
         try:
             status, content = await get_bounded(self._client, url)
-            said: object = msgspec.json.decode(content) if status == 200 else None
+            said: object = decode_json(content) if status == 200 else None
         except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError):
             raise Unavailable("The authorization server cannot be reached: try again", 5) from None
         except msgspec.DecodeError:

@@ -21,6 +21,7 @@ from msgspec import Raw
 
 from postil.core import codes, limits
 from postil.core.failure import Failure
+from postil.core.others.number import decode_json
 from postil.core.ports import Deliveries, Delivery, EphemeralStore
 from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.refused import Refused, Unavailable
@@ -162,7 +163,7 @@ def read_delivery(headers: Headers, body: bytes) -> Delivery:
         raise Refused(400, f"Bad Request: {excess}", codes.INVALID_REQUEST)
     try:
         body.decode("utf-8")
-        said: object = msgspec.json.decode(body)
+        said: object = decode_json(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise Refused(400, "Bad Request: the body is not JSON", codes.PARSE_ERROR) from None
     if not isinstance(said, dict):

@@ -8,13 +8,14 @@ from typing import Any, cast
 
 import msgspec
 
+from postil.core.others.number import read_float
 from postil.tracker.failures import InvalidParams
 from postil.tracker.imports.model import ForeignComment, ForeignIssue
 from postil.tracker.text import format_moment
 from postil.tracker.vocabulary import ADDRESS_FIELD, PRIORITIES
 
 Record = dict[str, Any]
-_lists = msgspec.json.Decoder(list[Record] | Record)
+_lists = msgspec.json.Decoder(list[Record] | Record, float_hook=read_float)
 CONFIDENTIAL = "confidential"
 """The field of an issue that not everybody may see where it comes from."""
 _KEY = re.compile(r"^(?P<key>[A-Za-z_][\w-]*):\s*(?P<value>.*)$")

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from postil.core import codes, limits
+from postil.core.others.number import read_float
 
 LARGEST_FRAME = limits.FRAME
 DEEPEST = 64
@@ -21,6 +22,10 @@ SMALL = 4096
 MOST_CONTAINERS = 50_000
 MOST_STRINGS = 200_000
 """What is decoded costs time by the value, not by the byte."""
+MOST_FRACTIONS = 100_000
+_FEW_NUMBERS = 64 * 1024
+"""Bytes of a frame whose numbers cost little, whatever they are."""
+_LONG_NUMBER = re.compile(rb"\d[\d.]{64}")
 _LENIENT = 64 * 1024
 """The largest frame that is read again by a lenient reader, for its id."""
 LONGEST_ID = 256
@@ -73,8 +78,8 @@ class _Envelope(Struct):
     error: Any = UNSET
 
 
-_decode_object = msgspec.json.Decoder(_Envelope).decode
-_decode_batch = msgspec.json.Decoder(list[Any]).decode
+_decode_object = msgspec.json.Decoder(_Envelope, float_hook=read_float).decode
+_decode_batch = msgspec.json.Decoder(list[Any], float_hook=read_float).decode
 encode = msgspec.json.Encoder().encode
 
 
@@ -175,13 +180,18 @@ def find_excess(frame: bytes) -> str:
 
     Depth is found by deleting innermost pairs, at the speed of `bytes.replace`; the brackets are few by then.
     """
-    if _has_few(frame):
+    is_small, has_few = len(frame) <= _FEW_NUMBERS, _has_few(frame)
+    if is_small and has_few:
         return ""
     if b"\\" in frame:
         frame = frame.replace(b"\\\\", b"").replace(b'\\"', b"")
     if frame.count(b'"') > 2 * MOST_STRINGS:
         return f"more than {MOST_STRINGS} strings"
-    brackets = b"".join(frame.split(b'"')[::2]).translate(_AS_SQUARE, _NOT_BRACKETS)
+    outside = b"".join(frame.split(b'"')[::2])
+    fault = "" if is_small else _find_dear_numbers(outside)
+    if fault or has_few:
+        return fault
+    brackets = outside.translate(_AS_SQUARE, _NOT_BRACKETS)
     if brackets.count(b"[") > MOST_CONTAINERS:
         return f"more than {MOST_CONTAINERS} objects and lists"
     for _ in range(DEEPEST):
@@ -189,6 +199,14 @@ def find_excess(frame: bytes) -> str:
             return ""
         brackets = brackets.replace(b"[]", b"")
     return f"nested deeper than {DEEPEST} levels" if brackets else ""
+
+
+def _find_dear_numbers(outside: bytes) -> str:
+    """Returns what is too much among the numbers, each of which may cost as much as a thousand others."""
+    words = outside.count(b"true") + outside.count(b"false")
+    if outside.count(b".") + outside.count(b"e") + outside.count(b"E") - words > MOST_FRACTIONS:
+        return f"more than {MOST_FRACTIONS} numbers with a point or an exponent"
+    return "a number with more than 64 digits" if _LONG_NUMBER.search(outside) else ""
 
 
 def _has_few(frame: bytes) -> bool:
