@@ -59,6 +59,36 @@ def test_a_damaged_file_is_restored_from_the_last_commit_or_set_aside(comments: 
     assert all(name in checked.for_model() for name in checked.aside)
 
 
+def test_who_repaired_a_file_is_not_told_to_undo_it(comments: Comments) -> None:
+    comments.add("a.py", 1, "committed", "NOTE")
+    commit(root_of(comments), "commented")
+    write(root_of(comments), "a.py.comments", b"broken")
+    repaired, checked = comments.maintenance.check_files(fix=True), comments.maintenance.check_files()
+    for each in (repaired, checked):
+        assert each.replaced == each.aside
+        assert "delete the copy when you miss nothing" in each.for_model()
+        assert "put it in the place" not in each.for_model()
+    write(root_of(comments), "lib/b.py.comments", b"broken too")
+    lost = comments.maintenance.check_files(fix=True)
+    assert [name in lost.replaced for name in lost.aside] == [True, False]
+    assert "put it in the place" in lost.for_model()
+
+
+def test_what_was_written_since_the_last_commit_comes_back_with_it(comments: Comments) -> None:
+    first = comments.add("a.py", 1, "committed", "NOTE").commentId
+    dropped = comments.add("a.py", 3, "dropped", "NOTE").commentId
+    commit(root_of(comments), "commented")
+    comments.add("a.py", 2, "later", "NOTE")
+    comments.reply(first, "and this")
+    comments.delete("a.py", dropped)
+    write(root_of(comments), "a.py.comments", sidecar(root_of(comments), "a.py")[:-40])
+    (fault,) = comments.maintenance.check_files(fix=True).faults
+    assert "what was written here since" in fault.fixed
+    assert [each.text for each in comments.listed().comments] == ["committed", "later"]
+    assert [each.text for each in comments.show(first).comment.replies] == ["and this"]
+    assert comments.maintenance.check_files().exit_status == 0
+
+
 def test_no_commit_takes_a_damaged_file_along(comments: Comments) -> None:
     root = root_of(comments)
     write(root, "lib/b.py.comments", b"broken")

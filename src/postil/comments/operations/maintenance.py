@@ -14,7 +14,15 @@ from msgspec import Meta
 from postil.anchor.syntax.languages import is_installed, language_of
 from postil.comments.failures import CommentFileFull, CommentTooLarge, refuse_full
 from postil.comments.index.fit import digest_shown
-from postil.comments.operations.restore import Restored, WholeFile, restore_all, restore_one, show_name, show_said
+from postil.comments.operations.restore import (
+    Restored,
+    WholeFile,
+    restore_all,
+    restore_file,
+    restore_one,
+    show_name,
+    show_said,
+)
 from postil.comments.operations.wordings import tell_merged
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
@@ -87,6 +95,8 @@ class Checked(Answer, frozen=True):
     """Copies of damaged files, of now and of before."""
     reworded: tuple[str, ...] = ()
     """Comments of which a merge kept another wording beside their own."""
+    replaced: tuple[str, ...] = ()
+    """Those of the copies set aside whose comment file can be read again."""
 
     @property
     def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
@@ -131,11 +141,17 @@ class Checked(Answer, frozen=True):
         return lines
 
     def _tell_aside(self) -> list[str]:
-        lines = [f"Set aside, as it was: {name}" for name in self.aside[:MOST_NAMED]]
+        there = "its comment file can be read again"
+        named = [f"{name} ({there})" if name in self.replaced else name for name in self.aside[:MOST_NAMED]]
+        lines = [f"Set aside, as it was: {name}" for name in named]
         if len(self.aside) > MOST_NAMED:
             lines.append(f"… and {len(self.aside) - MOST_NAMED} more beside them")
-        if lines:
+        if len(self.replaced) < len(self.aside):
             lines.append("Mend such a copy and put it in the place of its comment file, or delete it")
+        if self.replaced:
+            lines.append(
+                "Where the comment file can be read again, delete the copy when you miss nothing that it holds"
+            )
         return lines
 
 
@@ -206,12 +222,18 @@ class MaintenanceTools:
             read[sidecar.path] = digest_shown(sidecar.comments)
             reworded.extend(each.id for each in sidecar.comments if each.revisions)
 
-        faults = [*find_faults(store, fix=fix, note=note), *self._find_lies(read, fix=fix)]
+        def bring_back(path: RelativePath) -> None:
+            restore_file(self._context, path)
+
+        faults = [*find_faults(store, fix=fix, note=note, bring_back=bring_back), *self._find_lies(read, fix=fix)]
         erased, gone = self._list_erased()
         changed = self._list_changed(faults) if self._context.tree.git else ()
-        aside = tuple(list_set_aside(self._context.tree))
+        aside = [*list_set_aside(self._context.tree)]
+        whole = tuple(name for name, path in aside if path in read)
         files = sum(1 for _ in store.paths())
-        return Checked(tuple(faults), files, tuple(erased), gone, changed, aside, tuple(reworded))
+        return Checked(
+            tuple(faults), files, tuple(erased), gone, changed, tuple(name for name, _ in aside), tuple(reworded), whole
+        )
 
     def _list_changed(self, faults: Sequence[Fault]) -> tuple[str, ...]:
         """Returns the files that repairs changed, and of those that they were joined from the ones that git has."""

@@ -134,6 +134,14 @@ def restore_all(context: CommentsContext) -> Restored:
     return Restored((*told,), tuple(dict.fromkeys(failed)), _count_back(context, whole))
 
 
+def restore_file(context: CommentsContext, path: RelativePath) -> None:
+    """Write a comment file again that is gone and that git has, with what was written here since."""
+    with read_gone(context.store, context.overview.held) as gone:
+        if path in gone.find_deleted_files():
+            erased = _group(gone.find_erased())
+            list(_put_back(context, gone, path, erased.get(path, ())))
+
+
 def _count_back(context: CommentsContext, paths: Iterable[str]) -> tuple[WholeFile, ...]:
     """Returns those of some files that have a sidecar again."""
     store = context.store

@@ -49,10 +49,16 @@ class Fault(Struct, frozen=True, omit_defaults=True):
         return self.filePath if self.filePath.startswith("(") else f"{self.filePath}{SUFFIX}"
 
 
-def find_faults(store: Store, *, fix: bool, note: Callable[[Sidecar], None] = lambda sidecar: None) -> Iterator[Fault]:
+def find_faults(
+    store: Store,
+    *,
+    fix: bool,
+    note: Callable[[Sidecar], None] = lambda sidecar: None,
+    bring_back: Callable[[RelativePath], None] = lambda path: None,
+) -> Iterator[Fault]:
     """Yields every sidecar that is damaged, not what the extension takes, or holds a comment that another one holds.
 
-    `note` is told of each that can be read.
+    `note` is told of each that can be read; `bring_back` writes one again that is gone and that git has.
     """
     for path in store.paths(regular=False):
         yield Fault(path, "it is a link or a pipe and no file: it is not read")
@@ -65,7 +71,7 @@ def find_faults(store: Store, *, fix: bool, note: Callable[[Sidecar], None] = la
         try:
             sidecar = store.read(path)
         except SidecarDamaged as damage:
-            yield Fault(path, damage.problem, _restore(store, path) if fix else "")
+            yield Fault(path, damage.problem, _restore(store, path, bring_back) if fix else "")
             if not fix or not store.has(path):
                 continue
             sidecar = store.read(path)  # what came back of it may be in another file as well
@@ -122,7 +128,7 @@ def _complete(store: Store, path: RelativePath) -> str:
     return "completed: what the extension demands was added"
 
 
-def _restore(store: Store, path: RelativePath) -> str:
+def _restore(store: Store, path: RelativePath, bring_back: Callable[[RelativePath], None]) -> str:
     with store.locked():
         try:
             store.read(path)
@@ -132,14 +138,27 @@ def _restore(store: Store, path: RelativePath) -> str:
         damaged = store.read_bytes(path) or b""
         aside = set_aside(store.tree, path, damaged)
         for source, content in _list_copies(store, path):
-            try:
-                Sidecar(path, content)
-            except Unreadable:
-                continue
-            atomic_write(store.tree.root, sidecar_path(path), content)
-            return f"restored from {source}; the damaged file is {aside}"
+            if _is_sound(path, content):
+                atomic_write(store.tree.root, sidecar_path(path), content)
+                return f"restored from {source}; the damaged file is {aside}"
         remove_file(store.tree.root, sidecar_path(path))
-    return f"set aside as {aside}: nothing was found to restore it from"
+    committed = read_at(store.tree, "HEAD", path + SUFFIX) if store.tree.git else None
+    if committed is None or not _is_sound(path, committed):
+        return f"set aside as {aside}: nothing was found to restore it from"
+    bring_back(path)
+    with store.locked():
+        if store.has(path):
+            return f"restored from the last commit, with what was written here since; the damaged file is {aside}"
+        atomic_write(store.tree.root, sidecar_path(path), committed)
+    return f"restored from the last commit; the damaged file is {aside}"
+
+
+def _is_sound(path: RelativePath, content: bytes) -> bool:
+    try:
+        Sidecar(path, content)
+    except Unreadable:
+        return False
+    return True
 
 
 def _list_copies(store: Store, path: RelativePath) -> Iterator[tuple[str, bytes]]:
@@ -160,8 +179,6 @@ def _list_copies(store: Store, path: RelativePath) -> Iterator[tuple[str, bytes]
             yield f"the backup {backup}", read_file(store.tree.root, inside)
         except Failure:
             continue  # a link, or too large: the next one
-    if store.tree.git and (committed := read_at(store.tree, "HEAD", path + SUFFIX)) is not None:
-        yield "the last commit", committed
 
 
 def _read_stages(store: Store, path: RelativePath) -> dict[int, bytes]:

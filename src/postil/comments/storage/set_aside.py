@@ -19,6 +19,7 @@ from postil.workspace.files import BEGUN, atomic_write, make_folder
 from postil.workspace.paths import RelativePath
 
 MOST_LISTED = 1000
+_DAMAGED = ".damaged-"
 LONGEST_NAME = 255
 """Bytes that the name of a file has at most."""
 
@@ -36,9 +37,11 @@ def set_aside(tree: SourceTree, path: str, content: bytes) -> str:
     return _show(tree, os.path.join(folder, inside))
 
 
-def list_set_aside(tree: SourceTree) -> Iterator[str]:
-    """Yields where the copies are that were kept in our folder, by file and time: none behind a link, and not all of
-    very many, which an archive may bring."""
+def list_set_aside(tree: SourceTree) -> Iterator[tuple[str, str]]:
+    """Yields where the copies are that were kept in our folder, and of which source, by file and time.
+
+    None behind a link, and not all of very many, which an archive may bring. Of a very long name the end is not told.
+    """
     folder = _find_folder(tree)
     top = os.path.join(folder, "damaged", tree.key) if folder else ""
     if any(map(os.path.islink, (top, os.path.dirname(top)))):
@@ -46,7 +49,8 @@ def list_set_aside(tree: SourceTree) -> Iterator[str]:
     found = ((here, name) for here, names in _walk_in_order(top) for name in sorted(names))
     walk = ((here, name) for here, name in found if not name.startswith(BEGUN))
     for here, name in islice(walk, MOST_LISTED):
-        yield _show(tree, os.path.join(here, name))
+        place = os.path.join(here, name)
+        yield _show(tree, place), os.path.relpath(place, top).rpartition(f"{SUFFIX}{_DAMAGED}")[0]
 
 
 def _walk_in_order(top: str) -> Iterator[tuple[str, list[str]]]:
@@ -58,7 +62,7 @@ def _walk_in_order(top: str) -> Iterator[tuple[str, list[str]]]:
 def _make_name(path: str) -> str:
     """Returns what a copy is called: as its file, but for the end of a name that would be too long."""
     folder, _, name = path.rpartition("/")
-    end = f"{SUFFIX}.damaged-{re.sub('[:.]', '-', now())}"
+    end = f"{SUFFIX}{_DAMAGED}{re.sub('[:.]', '-', now())}"
     while len(os.fsencode(name + end)) > LONGEST_NAME:
         name = name[:-1]
     return f"{folder}/{name}{end}" if folder else name + end
