@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from postil.comments.git import objects
 from postil.comments.operations.views import ViewTools
 from postil.workspace.failures import GitFailed
+from postil.workspace.git import GitResult, try_git
 from tests.comments.workspaces import FUNCTIONS, Comments, commit, workspace, write
 from tests.workspace.repositories import git
 
@@ -70,6 +73,22 @@ def test_no_commit_is_blamed_that_nobody_can_know_and_the_right_one_once_it_can_
     found = partial.show(gone).commit
     assert found
     assert found.subject == "took it out"
+
+
+def test_where_the_version_of_a_comment_is_not_here_no_other_is_asked_about(
+    whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partial = Partial(whole)
+    gone = name(partial, "will go")
+    asked: list[str] = []
+
+    def note(root: str, *words: str, **how: Any) -> GitResult:
+        asked.extend(how["input"].decode().split() if words[0] == "cat-file" else ())
+        return try_git(root, *words, **how)
+
+    monkeypatch.setattr(objects, "try_git", note)
+    assert partial.show(gone).commit is None
+    assert len(set(asked)) == 1, "the versions after it tell nothing without it"
 
 
 def test_the_last_commit_is_not_said_to_have_added_what_was_there_before(whole: Path) -> None:

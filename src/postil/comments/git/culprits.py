@@ -73,7 +73,7 @@ def find_culprits(tree: SourceTree, versions: FileVersions, asked: Sequence[Susp
             groups.setdefault((each.path, now, each.blob), []).append(number)
     histories: dict[str, History] = {}
     until = time.monotonic() + PATIENCE
-    complete = True
+    complete, is_partial = True, _leaves_objects(tree)
     for done, ((path, now, blob), numbers) in enumerate(groups.items()):
         call.current().check()
         if len(groups) > 1:
@@ -89,6 +89,8 @@ def find_culprits(tree: SourceTree, versions: FileVersions, asked: Sequence[Susp
                 break
         every = history if any(each.merged for each in later) else later
         wanted = [one for one in (blob, *(each.blob for each in every)) if one] if later else []
+        if later and is_partial and read_small(versions, [blob]) == {}:
+            wanted = [blob]  # of the others git would be asked one by one
         large = set[str]()
         texts = read_small(versions, wanted, large)
         if texts is None:
@@ -101,6 +103,14 @@ def find_culprits(tree: SourceTree, versions: FileVersions, asked: Sequence[Susp
             found[number] = commit
     complete = complete and not any(each.partial for each in histories.values())
     return Culprits(found, complete and time.monotonic() < until)
+
+
+def _leaves_objects(tree: SourceTree) -> bool:
+    """Whether a clone has left objects at its remote."""
+    try:
+        return tree.git and any(name.endswith(".promisor") for name in os.listdir(f"{tree.common_dir}/objects/pack"))
+    except OSError:
+        return False
 
 
 def name_history(tree: SourceTree) -> str:
