@@ -13,6 +13,15 @@ from tests.comments.shop import CODE, add_at
 from tests.comments.workspaces import FUNCTIONS, Comments, commit, plain_workspace, root_of, workspace, write
 from tests.workspace.repositories import git
 
+BITS = """class Style:
+    def codes(self):
+        if self.set:
+            if self.color:
+                for bit in range(4, 9):
+                    append(bit)
+        return codes
+"""
+
 
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
@@ -88,6 +97,23 @@ def test_blame_of_code_that_is_gone_names_who_took_it_out_and_who_made_it(commen
     blamed = comments.blame(identity)
     assert [(each.commit.subject, each.did) for each in blamed.touches] == [("drop add", "deleted"), ("first", "added")]
     assert "drop add  (deleted, shop.py:" in blamed.for_model()
+
+
+def test_blame_of_a_comment_in_review_says_that_its_place_is_not_sure(tmp_path: Path) -> None:
+    """It named the commits of the likeliest line as if the comment were there."""
+    comments = workspace(tmp_path, **{"style.py": BITS})
+    identity = comments.add("style.py", 5, "why 9?", "NOTE").commentId
+    commit(tmp_path, "said")
+    assert not comments.blame(identity).uncertain
+    write(tmp_path, "style.py", BITS.replace("range(4, 9)", "self.list_bits(4, self.last, step=1)"))
+    commit(tmp_path, "edited")
+    now = comments.show(identity).comment
+    assert now.state == "review"
+    blamed = comments.blame(identity)
+    assert blamed.uncertain == f"style.py:{now.line}"
+    assert blamed.for_model().startswith(
+        f"It is not sure where its code is now: these are the commits of style.py:{now.line}"
+    )
 
 
 def test_blame_of_code_that_no_commit_had_says_so(comments: Comments) -> None:

@@ -51,6 +51,26 @@ def test_the_commit_that_holds_a_comment_first_is_named_with_the_replies_it_had(
     ]
 
 
+def test_where_the_code_went_without_anybody_moving_the_comment_is_told_last(
+    comments: Comments, tmp_path: Path
+) -> None:
+    identity = comments.add("a.py", 6, "follows", "NOTE").commentId
+    commit(tmp_path, "commented")
+    assert comments.history.lifetime(identity).now is None, "it is where it was put"
+    write(tmp_path, "a.py", "import sys\n" + CODE)
+    moved = commit(tmp_path, "one above")
+    told = comments.history.lifetime(identity)
+    assert told.now is not None
+    assert (told.now.filePath, told.now.lines, told.now.state) == ("a.py", "7", "moved")
+    last = told.for_model().splitlines()[-1]
+    assert last.startswith("now  at a.py:7, moved: ")
+    assert moved[:12] in last
+    write(tmp_path, "a.py", CODE.replace(CODE.splitlines(keepends=True)[5], ""))
+    assert (
+        comments.history.lifetime(identity).for_model().splitlines()[-1].startswith(("now  its code", "now  not sure"))
+    )
+
+
 def test_what_a_comment_left_is_told_with_the_file_it_was_in_then(comments: Comments, tmp_path: Path) -> None:
     identity = comments.add("a.py", 6, "follows", "NOTE").commentId
     write(tmp_path, "a.py", "import sys\n" + CODE)

@@ -7,7 +7,7 @@ from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from postil.comments.anchoring.locate import current_anchor
 from postil.comments.anchoring.travel import WENT
@@ -22,7 +22,8 @@ from postil.comments.git.blame import (
 )
 from postil.comments.git.evaluate import Measured, measure
 from postil.comments.git.timeline import Change, list_changes
-from postil.comments.model import Located
+from postil.comments.model import Commit, Located, State
+from postil.comments.operations.answers import comment_now
 from postil.comments.operations.validation import Id
 from postil.comments.storage.move_journal import list_moves
 from postil.core import call
@@ -53,6 +54,8 @@ class Blamed(Answer, frozen=True):
     """Whether commits that had the code may be missing in this clone."""
     partial: bool = False
     """Whether versions of its file are missing in this clone, and with them what older commits did."""
+    uncertain: str = ""
+    """Of a comment in review, the likeliest place of its code: these are the commits of that."""
 
     def for_model(self) -> str:
         told = call.current().tell_moment
@@ -69,8 +72,28 @@ class Blamed(Answer, frozen=True):
         elif not lines and self.shallow:
             return "The code is gone, and no commit of this shallow clone had it (git fetch --unshallow)."
         elif not lines:
-            return "The code is gone, and no commit had it." if self.gone else "No commit has touched this code yet."
-        return "\n".join(lines)
+            lines.append(
+                "The code is gone, and no commit had it." if self.gone else "No commit has touched this code yet."
+            )
+        return "\n".join([*self._tell_doubt(), *lines])
+
+    def _tell_doubt(self) -> list[str]:
+        if not self.uncertain:
+            return []
+        how = "`postil comments review` decides" if call.current().person else "comments_show has the other places"
+        return [
+            f"It is not sure where its code is now: these are the commits of {self.uncertain}, the likeliest; {how}"
+        ]
+
+
+class Whereabouts(Struct, frozen=True, omit_defaults=True):
+    """Where the code of a comment is now, and the commit that brought it there."""
+
+    filePath: str
+    lines: str
+    state: State
+    reason: str
+    commit: Commit | None = None
 
 
 class Lifetime(Answer, frozen=True):
@@ -84,6 +107,8 @@ class Lifetime(Answer, frozen=True):
     """False where older commits of its comment file were not looked at."""
     partial: bool = False
     """Whether versions of its comment file are missing in this clone, and with them what they changed."""
+    now: Whereabouts | None = None
+    """Where its code is, if not where the comment was put last."""
 
     def for_model(self) -> str:
         lines = [line for each in self.changes for line in _show_change(each)]
@@ -93,7 +118,9 @@ class Lifetime(Answer, frozen=True):
             )
         if self.partial:
             lines.append(f"… {_NOT_FETCHED}")
-        return "\n".join([*lines, *([] if self.complete else [f"… and what older commits hold. {_LOOK_FURTHER}"])])
+        if not self.complete:
+            lines.append(f"… and what older commits hold. {_LOOK_FURTHER}")
+        return "\n".join([*lines, *(_show_now(self.now) if self.now else ())])
 
 
 class HistoryTools:
@@ -135,7 +162,16 @@ class HistoryTools:
             known = {touch.commit.id for touch in found.touches}
             touches = [*found.touches, *(touch for touch in before.touches if touch.commit.id not in known)]
             found = Touches(touches, before.complete, found.looked + before.looked, before.partial)
-        return Blamed(each.comment.id, tuple(found.touches), False, found.complete, found.looked, False, found.partial)
+        now = comment_now(each)
+        likeliest = f"{now.path}:{now.lines}" if place.state == "review" else ""
+        return Blamed(
+            each.comment.id,
+            tuple(found.touches),
+            complete=found.complete,
+            looked=found.looked,
+            partial=found.partial,
+            uncertain=likeliest,
+        )
 
     def _blame_gone(self, each: Located, patience: float | None) -> Blamed:
         """Returns the commit that took the code out, and those behind the code that the comment was tied to."""
@@ -160,11 +196,18 @@ class HistoryTools:
         toolset="extra",
     )
     def lifetime(self, commentId: Id, all: All = False) -> Lifetime:
-        """Tell what happened to a comment: its texts, replies and status, commit by commit, and its moves"""
+        """Tell what happened to a comment: what was said of it, commit by commit, its moves, and where it is now"""
         each = self._context.find(commentId)
         moves, tree = list_moves(each.comment, each.marker), self._context.tree
         found = list_changes(tree, each.comment, each.filePath, moves, inf if all else None)
-        return Lifetime(each.comment.id, tuple(found.changes), is_shallow(tree), found.complete, found.partial)
+        here = self._tell_whereabouts(each)
+        return Lifetime(each.comment.id, tuple(found.changes), is_shallow(tree), found.complete, found.partial, here)
+
+    def _tell_whereabouts(self, each: Located) -> Whereabouts | None:
+        if each.place.state == "exact" and each.place.path == each.filePath:
+            return None
+        found = self._context.explain(each)
+        return Whereabouts(found.path, found.lines, found.state, found.reason, found.commit)
 
     @reads("comments_bench", shell="comments bench", toolset="extra")
     def bench(
@@ -191,6 +234,16 @@ def _list_origins(each: Located) -> Iterator[tuple[str, int, int, str]]:
 
 def _show_did(each: Touch) -> str:
     return "made here or before: this clone knows nothing older" if each.did == "before" else each.did
+
+
+def _show_now(now: Whereabouts) -> Iterator[str]:
+    by = f"  ({now.commit.id[:12]})" if now.commit else ""
+    if now.state == "orphaned":
+        yield f"now  its code is gone: {now.reason}{by}"
+    elif now.state == "review":
+        yield f"now  not sure where, {now.filePath}:{now.lines} is the likeliest: {now.reason}{by}"
+    else:
+        yield f"now  at {now.filePath}:{now.lines}, {now.state}: {now.reason}{by}"
 
 
 def _show_change(each: Change) -> Iterator[str]:
