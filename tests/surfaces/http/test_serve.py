@@ -233,13 +233,19 @@ def test_what_the_extra_brings_is_missed_by_name_or_done_without(
             process.kill()
 
 
+OWN = "http://127.0.0.1:3000"
+
+
 @pytest.mark.parametrize(
     ("given", "own", "website"),
     [
-        ({}, "http://127.0.0.1:3000", "http://127.0.0.1:3000/"),
+        ({}, OWN, "http://127.0.0.1:3000/"),
         ({}, "", ""),  # listens on every address
-        ({"http": HttpSettings(behind_proxy=True)}, "http://127.0.0.1:3000", ""),
-        ({"oauth": OAuthSettings(resource="https://p.example/mcp")}, "http://127.0.0.1:3000", "https://p.example/"),
+        ({"http": HttpSettings(behind_proxy=True)}, OWN, ""),
+        ({"http": HttpSettings(trusted_proxies=("127.0.0.1",))}, OWN, ""),
+        ({"http": HttpSettings(trusted_proxies=("::1",), allowed_hosts=("p.example",))}, OWN, "https://p.example/"),
+        ({"http": HttpSettings(trusted_proxies=("::1",), allowed_hosts=("p.example", "q.example"))}, OWN, ""),
+        ({"oauth": OAuthSettings(resource="https://p.example/mcp")}, OWN, "https://p.example/"),
         ({"website": "https://w.example"}, "", "https://w.example"),
     ],
 )

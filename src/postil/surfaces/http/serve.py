@@ -192,7 +192,10 @@ def website_of(settings: Settings, own: str) -> str:
     if settings.oauth.resource:
         named = urlsplit(settings.oauth.resource)
         return f"{named.scheme}://{named.netloc}/"
-    return f"{own}/" if own and not settings.http.behind_proxy else ""
+    http = settings.http
+    if http.behind_proxy or http.trusted_proxies:  # it speaks HTTPS, and hands on the name that it was called by
+        return f"https://{http.allowed_hosts[0]}/" if len(http.allowed_hosts) == 1 else ""
+    return f"{own}/" if own else ""
 
 
 def open_page(server: Server, composed: Composition, gateway: Gateway, token: str, base: str) -> Site:
