@@ -29,15 +29,15 @@ def test_the_module_speaks_lines_of_json() -> None:
     assert (anchor["line"], anchor["state"]) == (3, "moved")
 
 
-def test_a_line_that_is_no_request_is_named_after_the_answers_before_it() -> None:
-    good = json.dumps({"old": "x = 1\n", "new": "x = 1\n", "lines": [1]})
-    done = subprocess.run(
-        [sys.executable, "-m", "postil.anchor.batch"], input=f"{good}\n\njunk\n", capture_output=True, text=True
-    )
+@pytest.mark.parametrize("junk", [b"junk", b'{"old":"\xff"}', b'{"x":' + b"[" * 100_000])
+@pytest.mark.parametrize("module", [["postil.anchor.batch"], ["postil", "comments", "relocate", "--batch"]])
+def test_a_line_that_is_no_request_is_named_after_the_answers_before_it(module: list[str], junk: bytes) -> None:
+    good = json.dumps({"old": "x = 1\n", "new": "x = 1\n", "lines": [1]}).encode()
+    done = subprocess.run([sys.executable, "-m", *module], input=good + b"\n\n" + junk + b"\n", capture_output=True)
     assert done.returncode == 2
     assert len(done.stdout.splitlines()) == 1
-    assert done.stderr.startswith("Line 3 is no request: ")
-    assert "Traceback" not in done.stderr
+    assert done.stderr.removeprefix(b"error: ").startswith(b"Line 3 is no request: ")
+    assert b"Traceback" not in done.stderr
 
 
 def test_the_trees_were_made_for_these_measures() -> None:

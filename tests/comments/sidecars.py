@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from postil.comments.sidecar.dialects import EXTENSION as EXTENSION_FILE
-from postil.comments.sidecar.dialects import UNDECODABLE
+from postil.core.others.unreadable import UNREADABLE
 
 SOURCE = """// Function 1
 function add(a, b) {
@@ -151,6 +151,6 @@ def extension_accepts(data: bytes) -> bool:
     """Whether the extension's validator takes this file."""
     try:
         EXTENSION_FILE.decode(data)
-    except UNDECODABLE:
+    except UNREADABLE:
         return False
     return True

@@ -114,7 +114,11 @@ def test_a_payload_that_nests_too_deep_is_left_out() -> None:
     assert (event.title, event.payload) == ("t", None)
 
 
-@pytest.mark.parametrize("value", [b"{", b"{}", b"\xff", b'{"id":"\xff"}'])
+BODY = msgspec.json.encode(delivered("x", note="@")).replace(b"@", b"\xff")
+"""What nobody looks into before the event is described."""
+
+
+@pytest.mark.parametrize("value", [b"{", b"{}", b"\xff", b'{"id":"\xff"}', BODY])
 def test_a_damaged_event_says_so_and_hides_no_other(value: bytes) -> None:
     state = MemoryState()
     log = EventLog(state)

@@ -2,6 +2,10 @@
 
 import json
 
+import pytest
+
+from postil.inbox.homes import HOMES, list_orphans
+from postil.storage.memory import MemoryState
 from tests.inbox.people import Person, git
 
 
@@ -52,3 +56,13 @@ def test_another_place_is_adopted_only_by_name(person: Person) -> None:
     assert str(old) in person.run("postil", "inbox", "adopt").stdout
     assert "1 messages" in person.run("postil", "inbox", "adopt", "--path", str(old)).stdout
     assert person.states() == {1: "queued"}
+
+
+@pytest.mark.parametrize("damage", [b"{", b'{"root":"\xff","mark":"\xff"}', b'{"x":' + b"[" * 100_000])
+def test_a_home_that_cannot_be_read_hides_no_other(damage: bytes) -> None:
+    state = MemoryState()
+    with state.writing() as changes:
+        changes.put(HOMES, "damaged", damage)
+        changes.put(HOMES, "gone", b'{"root":"/gone/away","mark":"1"}')
+        changes.put("inbox/gone/queued", "1", b"{}")
+    assert [home.key for home in list_orphans(state, None)] == ["gone"]

@@ -179,11 +179,12 @@ def test_the_text_is_kept_while_a_message_needs_it(store: MessageStore) -> None:
     assert store.text_of(store.reopen(first.id)) == b"the text\n" * 100
 
 
-def test_a_damaged_record_is_named_and_keeps_no_other_up(state: State, store: MessageStore) -> None:
+@pytest.mark.parametrize("damage", [b'{"id": 2, "comm', b'{"id":2,"comment":"\xff"}', b'{"id":2,"x":' + b"[" * 100_000])
+def test_a_damaged_record_is_named_and_keeps_no_other_up(state: State, store: MessageStore, damage: bytes) -> None:
     for comment in ("one", "two", "three"):
         store.add(message(comment))
     with state.writing() as changes:
-        changes.put("inbox/repository/queued", f"{2:012d}", b'{"id": 2, "comm')
+        changes.put("inbox/repository/queued", f"{2:012d}", damage)
     look = store.look()
     assert (look.damaged, [one.id for one in look.messages]) == ([2], [1, 3])
     assert [one.id for one in store.open_messages()] == [1, 3]

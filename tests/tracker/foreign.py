@@ -80,13 +80,16 @@ ALPHA = {"title": "Alpha", "description": "d", "status": "open", "labels": ["a"]
 OLD = "3f2b8c1e-0000-4000-8000-00000000abcd"
 
 
-def write_entity(repository: Path, events: list[dict[str, object]]) -> None:
-    """An entity of the old git-mile, each operation a minute after the one before it, each write a commit."""
+def write_entity(repository: Path, events: list[dict[str, object]], ats: bytes = b"@@") -> None:
+    """An entity of the old git-mile, each operation a minute after the one before it, each write a commit.
+
+    `ats` stands in the place of `@@`, which can be no text.
+    """
     blobs: dict[str, tuple[str, str]] = {}
     packs: dict[str, tuple[str, str]] = {}
     tip: list[str] = []
     for counter, event in enumerate(events, 1):
-        raw = json.dumps(event).encode()
+        raw = json.dumps(event).encode().replace(b"@@", ats)
         digest = hashlib.sha256(raw).hexdigest()
         blobs[f"{digest}.blob"] = ("blob", blob(repository, raw))
         author = "Ann <ann@x>" if counter % 2 else "Bob <bob@x>"

@@ -9,6 +9,7 @@ from msgspec import Struct
 from postil.anchor.model import Relocation, Source, Span
 from postil.anchor.relocate import relocate_all
 from postil.anchor.syntax.languages import parse_everything_here
+from postil.core.others.unreadable import UNREADABLE
 
 
 class Request(Struct, frozen=True):
@@ -61,7 +62,7 @@ def main() -> None:
             try:
                 if row.strip():
                     yield decode(row)
-            except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+            except UNREADABLE as fault:
                 sys.stderr.write(f"Line {number} is no request: {fault}\n")
                 sys.exit(2)
 

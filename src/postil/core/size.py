@@ -15,6 +15,7 @@ import msgspec
 from postil.core.answer import LARGEST
 from postil.core.content import Block, Document, Embedded, Link, Text
 from postil.core.others.number import decode_json
+from postil.core.others.unreadable import UNREADABLE
 
 _NOTE = 600
 _TAIL = 1_500
@@ -92,8 +93,8 @@ def _shorten_document(mime_type: str, text: str, room: int) -> tuple[str, int]:
 
 def _is_json(text: str) -> bool:
     try:
-        msgspec.json.decode(text.encode("utf-8", "surrogatepass"), type=msgspec.Raw)
-    except (msgspec.DecodeError, RecursionError):
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except UNREADABLE:
         return False
     return True
 

@@ -12,6 +12,7 @@ from msgspec import Raw, Struct
 from postil.core import call
 from postil.core.failure import Failure
 from postil.core.others.number import decode_json
+from postil.core.others.unreadable import UNREADABLE
 from postil.core.others.untrusted import clean
 from postil.core.ports import Delivery, Records, State
 from postil.gitlab.instance.records import Record
@@ -147,8 +148,8 @@ class EventLog:
 def _decode(name: str, value: bytes) -> Delivery:
     """Return a kept event; one that cannot be read any more says so in its place."""
     try:
-        return msgspec.json.decode(value, type=Delivery)
-    except (ValueError, RecursionError):
+        return msgspec.json.decode(value.decode("utf-8"), type=Delivery)  # the body, too, which is not looked into here
+    except UNREADABLE:
         return Delivery(name, "damaged", None, "", 0.0, Raw(b"{}"))
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from postil.core.others.unreadable import UNREADABLE
 from postil.inbox.message_records import CLOSED_KEPT_SECONDS, HOMES, OPEN, REQUESTS, REQUESTS_ENDED, SPACES
 from postil.workspace.repository import Repository
 
@@ -55,7 +56,7 @@ def list_orphans(state: State, repository: Repository | None) -> list[Home]:
         for key, value in records.range(HOMES):
             try:
                 home = msgspec.json.decode(value, type=Home)
-            except msgspec.DecodeError:
+            except UNREADABLE:
                 continue
             if os.path.isdir(home.root) or (repository is not None and key == repository.key):
                 continue

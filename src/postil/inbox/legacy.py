@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from postil.core import limits
 from postil.core.failure import Failure
+from postil.core.others.unreadable import UNREADABLE
 from postil.inbox.model import LONGEST_COMMENT, format_span, parse_span
 from postil.workspace.digest import sha256
 from postil.workspace.disk import read_regular
@@ -56,7 +57,7 @@ def parse(content: bytes) -> LegacyMessage | None:
         return None
     try:
         message = msgspec.json.decode(content, type=LegacyMessage)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+    except UNREADABLE:
         return None
     if not message.comment.strip() or len(message.comment.encode()) > LONGEST_COMMENT:
         return None

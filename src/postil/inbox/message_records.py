@@ -14,6 +14,7 @@ import msgspec
 from msgspec import structs
 
 from postil.core import call
+from postil.core.others.unreadable import UNREADABLE
 from postil.inbox.failures import AlreadyRead, MessageDamaged, NoSuchMessage, StaleLease
 from postil.inbox.model import ASSISTANT, CLOSED, Lease, Message, Place, Reply
 from postil.storage.holder import is_alive
@@ -279,14 +280,14 @@ def decode(value: bytes | None) -> Message | None:
     """Returns the message of a record, or None if there is none or it cannot be read."""
     try:
         return None if value is None else _decoder.decode(value)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return None
 
 
 def decode_reply(value: bytes) -> Reply | None:
     try:
         return msgspec.json.decode(value, type=Reply)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return None
 
 

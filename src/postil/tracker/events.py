@@ -15,6 +15,7 @@ from typing import Annotated, Literal, cast
 import msgspec
 
 from postil.core import limits
+from postil.core.others.unreadable import UNREADABLE
 
 VERSION = 1
 """Of the format. An event of a later version may mean what this one cannot know: it is kept and has no effect here."""
@@ -208,10 +209,10 @@ def decode(line: bytes) -> Event | None:
         return None
     try:
         return _known.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         try:
             return _unknown.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE:
             return None
 
 
@@ -222,7 +223,7 @@ def names_too_much(line: bytes) -> bool:
     """
     try:
         held = _texts.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return False  # it is no event either
     texts = (held.title, held.description, held.value, held.text, held.body, held.m)
     return len(line) - sum(len(memoryview(each)) for each in texts) > limits.LOG_NAMES
@@ -247,7 +248,7 @@ def decode_lines(lines: bytes) -> list[Event]:
         found = _known_or_between.decode_lines(parted)
         if len(found) == 2 * ends + 1 and found[1::2].count(_SECRET) == ends:
             return cast(list[Event], found[::2])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         pass
     return _decode_each(text)
 

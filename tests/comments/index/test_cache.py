@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from sqlite3 import Connection
 
 import pytest
 
@@ -114,3 +116,29 @@ def test_very_many_lost_comments_are_read_in_the_order_of_files_and_not_sorted_f
     table = cache.choose_order(index, condition, ())
     sentence = f"EXPLAIN QUERY PLAN SELECT path FROM {table} WHERE {condition} ORDER BY path"
     assert not any("TEMP B-TREE" in row[-1] for row in index.select(sentence))
+
+
+DAMAGES: dict[str, Callable[[Connection], object]] = {
+    "a body": lambda db: db.execute("UPDATE body SET body = x'c1'"),
+    "a text in a body": lambda db: db.execute(
+        "UPDATE body SET body = ?",
+        (db.execute("SELECT body FROM body").fetchone()[0].replace(b"one", b"\xff\xff\xff"),),
+    ),
+    "an id": lambda db: db.execute("UPDATE note SET id = CAST(x'ff41' AS TEXT)"),
+}
+READS: dict[str, Callable[[Comments], object]] = {
+    "a search": lambda comments: comments.search("one"),
+    "a list": lambda comments: comments.listed("a.py"),
+    "a page of all": lambda comments: comments.resources.read_all(),
+    "a page of a file": lambda comments: comments.resources.read_file("a.py"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("read", READS)
+def test_a_cache_that_holds_what_nobody_can_read_is_made_anew(comments: Comments, read: str, damage: str) -> None:
+    comments.add("a.py", 1, "one", "NOTE")
+    before = READS[read](comments)
+    with comments.overview.index.using() as db, db:
+        DAMAGES[damage](db)
+    assert READS[read](comments) == before

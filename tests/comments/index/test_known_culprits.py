@@ -92,10 +92,11 @@ def test_who_looks_does_not_wait_for_who_writes_to_the_cache(
     assert comments.overview.index.select("SELECT count(*) FROM culprit") == [(3,)]
 
 
-def test_a_damaged_answer_is_asked_again(comments: Comments) -> None:
+@pytest.mark.parametrize("damage", ["c1", "81a26964a1ff"])
+def test_a_damaged_answer_is_asked_again(comments: Comments, damage: str) -> None:
     assert list_commits(comments) == ["took all out"] * 3
     with comments.overview.index.using() as db, db:
-        db.execute("UPDATE culprit SET answer = x'c1'")
+        db.execute(f"UPDATE culprit SET answer = x'{damage}'")
     assert list_commits(comments) == ["took all out"] * 3
 
 

@@ -45,3 +45,10 @@ def test_an_answer_that_is_cut_off_is_none(left: int) -> None:
     pipe = BytesIO()
     write_answer(pipe, Read("a.py", notes=make_notes(8, 200_000)))
     assert read_answer(BytesIO(pipe.getvalue()[:left])) is None
+
+
+def test_an_answer_with_a_text_that_is_none_is_no_answer() -> None:
+    pipe = BytesIO()
+    write_answer(pipe, Read("a.py", "content", make_notes(1, 10)))
+    for text in (b"a.py", b"c_0"):
+        assert read_answer(BytesIO(pipe.getvalue().replace(text, b"\xff" * len(text)))) is None

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 import postil.comments.sidecar
-from postil.core.others import number, one_line
+from postil.core.others import number, one_line, unreadable
 
 FOLDER = Path(postil.comments.sidecar.__file__).parent
 IMPURE = {"time", "random", "secrets", "uuid", "os", "io", "subprocess", "socket", "threading", "sqlite3", "tempfile"}
 _PARTS = ("core", "workspace", "comments.clock", "comments.storage", "comments.source_tree")
 OURS = tuple(f"postil.{name}" for name in _PARTS)
-PURE = ("postil.core.others.one_line", "postil.core.others.number")
-"""Texts in, texts and numbers out, as here."""
+PURE = tuple(f"postil.core.others.{name}" for name in ("one_line", "number", "unreadable"))
+"""Texts in, texts and numbers out, as here; and what a decoder raises."""
 
 
 def imported(path: Path) -> set[str]:
@@ -35,7 +35,7 @@ def test_it_imports_no_clock_no_chance_and_no_files(path: Path) -> None:
     assert not [name for name in names if name.startswith(OURS) and not name.startswith(PURE)]
 
 
-def test_what_it_may_import_of_the_core_imports_nothing() -> None:
+def test_what_it_may_import_of_the_core_imports_nothing_but_the_decoder() -> None:
     assert imported(Path(one_line.__file__)) <= {"__future__", "__future__.annotations"}
     assert imported(Path(number.__file__)) <= {
         "__future__",
@@ -43,6 +43,13 @@ def test_what_it_may_import_of_the_core_imports_nothing() -> None:
         "math",
         "math.isfinite",
         "msgspec",
+    }
+    assert imported(Path(unreadable.__file__)) <= {
+        "__future__",
+        "__future__.annotations",
+        "msgspec",
+        "typing",
+        "typing.Final",
     }
 
 

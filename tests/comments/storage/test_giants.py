@@ -137,3 +137,10 @@ def test_a_shared_workspace_goes_on_with_what_it_has_where_a_comment_file_cannot
     for other in (b"<<<<<<< ours", ours.ljust(limits.MERGED, b" ")):
         assert merge_or_keep("a.py.comments", None, ours, other) == ours
         assert merge_or_keep("a.py.comments", b"{", None, other) == other
+
+
+def test_a_giant_whose_id_cannot_be_read_is_refused_as_any_other() -> None:
+    giant = b'{"comments":[{"id":"\xff","text":"%s"}]}' % (b"x" * limits.CHANGED_COMMENT)
+    with pytest.raises(CommentTooLarge, match="without an id"):
+        refuse_giants("a.py", giant)
+    assert merge_or_keep("a.py.comments", None, giant, b'{"comments":[]}') == giant

@@ -477,3 +477,19 @@ def test_a_failure_that_nobody_waits_for_any_more_is_no_complaint_of_the_loop() 
     asyncio.run(main())
     gc.collect()
     assert complaints == []
+
+
+@pytest.mark.parametrize("damage", [b"\xc1", b"text"])
+def test_a_kept_answer_that_cannot_be_read_is_asked_for_again(damage: bytes) -> None:
+    class Damaging(MemoryEphemeralStore):
+        async def recall(self, *names: str) -> list[bytes | None]:
+            values = await super().recall(*names)
+            kept = values[0]
+            whole = damage if damage != b"text" else (kept or b"").replace(b"etag", b"\xff" * 4)
+            return [kept and whole, *values[1:]]
+
+    async def test() -> None:
+        one = Replica(Damaging(), Upstream(), shared=False)
+        assert [await one.get(), await one.get()] == [(SECRET, "MISS"), (SECRET, "MISS")]
+
+    asyncio.run(test())

@@ -285,7 +285,7 @@ def test_a_token_that_gitlab_refuses_is_nobodys(status: int) -> None:
     assert identify(tokens(Answers(user=(status, {})))) is None
 
 
-@pytest.mark.parametrize("said", [{}, {"id": "7"}, [], b"<html>", {"id": None}])
+@pytest.mark.parametrize("said", [{}, {"id": "7"}, [], b"<html>", {"id": None}, b'{"id":"\xff"}', b"[" * 9_999])
 def test_a_gitlab_that_does_not_say_whose_token_it_is_is_asked_again_later(said: object) -> None:
     with pytest.raises(Unavailable) as refused:
         identify(tokens(Answers(user=(200, said))))

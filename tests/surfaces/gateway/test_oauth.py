@@ -236,7 +236,15 @@ def test_where_the_keys_are_is_read_from_either_document_of_the_issuer(address: 
 
 
 @pytest.mark.parametrize(
-    "document", [{}, {"issuer": "https://other.example", "jwks_uri": KEYS}, {"issuer": ISSUER, "jwks_uri": 5}, []]
+    "document",
+    [
+        {},
+        {"issuer": "https://other.example", "jwks_uri": KEYS},
+        {"issuer": ISSUER, "jwks_uri": 5},
+        [],
+        msgspec.Raw(b'{"issuer":"\xff"}'),
+        msgspec.Raw(b"[" * 9_999),
+    ],
 )
 def test_a_document_that_is_not_the_issuers_own_is_not_believed(document: object) -> None:
     with pytest.raises(Unavailable) as refused:

@@ -155,11 +155,12 @@ async def test_who_left_is_not_let_in_by_a_page_that_was_still_being_made() -> N
     assert not await sessions.is_open(slow)
 
 
-async def test_a_session_of_another_version_lets_nobody_in() -> None:
+@pytest.mark.parametrize("record", [b'{"id":1}', b'{"bearer":"\xff","id":"\xff"}', b'{"x":' + b"[" * 100_000])
+async def test_a_session_that_cannot_be_read_lets_nobody_in(record: bytes) -> None:
     kept = InMemory(lambda: 0.0)
     sessions = BrowserSessions(lambda: 0.0, kept)
     session, token = await sessions.open("a", "ann"), await sessions.invite("a", "ann")
-    await kept.keep(dict.fromkeys(tuple(kept._held), b'{"id":1}'), 9.0)  # pyright: ignore[reportPrivateUsage]
+    await kept.keep(dict.fromkeys(tuple(kept._held), record), 9.0)  # pyright: ignore[reportPrivateUsage]
     assert await sessions.find(cookie_of(write_cookie(session, HOST, over_https=False))) is None
     assert await sessions.redeem(token) is None
     assert await sessions.is_open(await sessions.open("a", "ann"))  # and nobody is kept out

@@ -37,3 +37,13 @@ def test_a_note_that_makes_no_sense_is_replaced(settings: Settings, base: str) -
     write_note(settings, Running(os.getppid(), base, "other"))
     write_note(settings, MINE)
     assert read_note(settings) == MINE
+
+
+@pytest.mark.parametrize("damage", [b'"\xff"', b'"mine","x":' + b"[" * 100_000])
+def test_a_note_that_cannot_be_read_is_none_and_is_replaced(settings: Settings, damage: bytes, tmp_path: Path) -> None:
+    write_note(settings, MINE)
+    (note,) = [path for path in tmp_path.rglob("*.json") if b'"mine"' in path.read_bytes()]
+    note.write_bytes(note.read_bytes().replace(b'"mine"', damage))
+    assert read_note(settings) is None
+    write_note(settings, MINE)
+    assert read_note(settings) == MINE

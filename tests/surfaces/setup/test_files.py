@@ -97,3 +97,16 @@ def test_a_file_that_is_too_large_to_read_whole_is_not_written(repository: Path,
     assert refused.returncode == 6
     assert "larger than 4194304 bytes" in refused.stderr
     assert path.read_text() == "# a remark\n" * 500_000
+
+
+def test_a_damaged_memory_of_what_was_before_removes_our_entry_alone(repository: Path, tmp_path: Path) -> None:
+    path = file_of("claude", repository, tmp_path)
+    path.write_text(JSON_BEFORE)
+    run("postil", "setup", "claude", "--write", cwd=repository, **home(tmp_path))
+    (note,) = (tmp_path / "home" / "state").rglob("setup/*.json")
+    content = note.read_bytes()
+    note.write_bytes(content[: content.index(b":") + 1] + b'"\xff"' + content[content.index(b",") :])
+    done = run("postil", "setup", "claude", "--remove", cwd=repository, **home(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "postil" not in path.read_text()
+    assert "// keep" in path.read_text()

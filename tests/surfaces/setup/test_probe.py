@@ -148,3 +148,16 @@ def test_the_plain_name_is_the_postil_of_path_and_never_the_repositorys(
     with pytest.raises(NotOurs):
         try_entry(CLIENTS["claude"], entry, str(repository))
     assert not (tmp_path / "marker").exists()
+
+
+@pytest.mark.parametrize("said", [r'{"result":{"serverInfo":{"name":"\377"}}}', "[" * 9_999])
+def test_a_server_whose_answer_cannot_be_read_did_not_answer(
+    said: str, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "installed" / "postil"
+    installed.parent.mkdir()
+    installed.write_text(f"#!/bin/sh\nprintf '{said}\\n'\n")
+    installed.chmod(0o755)
+    monkeypatch.setenv("PATH", f"/usr/bin:/bin:{installed.parent}")
+    with pytest.raises(Unreachable, match="did not answer the handshake"):
+        try_entry(CLIENTS["claude"], {"command": str(installed), "args": ["serve"]}, str(repository))

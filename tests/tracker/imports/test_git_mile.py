@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.tracker.foreign import EVENTS, OLD, commit, told, write_entity
+from tests.tracker.foreign import ALPHA, EVENTS, OLD, commit, told, write_entity
 from tests.tracker.groups import Tracker
-from tests.tracker.programs import answered, git, said
+from tests.tracker.programs import answered, git, run, said
 
 
 def test_entities_of_the_old_git_mile_are_imported_under_their_ids_with_their_history(repository: Path):
@@ -93,3 +93,16 @@ def test_identities_of_the_old_git_mile_are_imported(repository: Path):
     said(repository, "import", "--source", "git-mile")
     (one,) = answered(repository, "list", "identity")
     assert (one["id"], one["status"], one["email"], one["adopted_by"]) == (OLD, "protected", "a@x", "host1")
+
+
+def test_a_story_with_a_text_that_is_no_text_is_named_and_keeps_no_other_up(repository: Path):
+    write_entity(repository, EVENTS)
+    good = git(repository, "rev-parse", f"refs/git-mile/entities/{OLD}").strip()
+    write_entity(repository, [{"version": 3, "type": "created", "data": {**ALPHA, "title": "@@"}}], b"\xff\xff")
+    other = OLD.replace("abcd", "0001")
+    git(repository, "update-ref", f"refs/git-mile/entities/{other}", f"refs/git-mile/entities/{OLD}")
+    git(repository, "update-ref", f"refs/git-mile/entities/{OLD}", good)
+    done = run(repository, "import", "--source", "git-mile", "--json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["created"], len(found["unread"])) == (7, 1, 1), done.stderr
+    assert other in found["unread"][0]

@@ -242,6 +242,24 @@ def test_another_replica_knows_ends_and_answers_it() -> None:
         wait_for(two, asking, "completed")
 
 
+@pytest.mark.parametrize("damage", [b"[1,", b'{"id":"\xff"}', b'{"answers":{"\xff":1}}'])
+def test_what_cannot_be_read_of_another_replica_is_an_unknown_task_and_no_wish(damage: bytes) -> None:
+    store = MemoryEphemeralStore()
+    gates = [gateway_of(ways=[Named()], per_minute=0) for _ in range(2)]
+    with running(gates[0], gitlab=Long(), shared=store) as one, running(gates[1], gitlab=Long(), shared=store) as two:
+
+        def spoil(task: str, kind: str) -> None:
+            keeping = store.keep({tasks.name_in_store(task, kind): damage}, 60)
+            asyncio.run_coroutine_threadsafe(keeping, one.loop).result(10)
+
+        task = begin(one)
+        spoil(task, "wanted")
+        ask(two, "tasks/cancel", taskId=task)
+        wait_for(two, task, "cancelled")
+        spoil(task, "task")
+        assert ask(two, "tasks/get", taskId=task)["code"] == -32602
+
+
 def test_what_no_task_asked_for_is_not_kept_for_another_replica() -> None:
     """Every answer was: one task took as much of the shared store as its client cared to send."""
     store = MemoryEphemeralStore()

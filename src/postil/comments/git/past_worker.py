@@ -31,6 +31,7 @@ from postil.comments.storage.move_journal import find_moved
 from postil.comments.storage.store import Store
 from postil.core import call, limits
 from postil.core.failure import Failure
+from postil.core.others.unreadable import UNREADABLE
 from postil.workspace.worker_process import start_worker
 
 LONGEST = 10.0
@@ -65,7 +66,7 @@ def ask_past(tree: SourceTree, what: What, path: str, arguments: tuple[object, .
     try:
         with _ask(tree, what, path, arguments) as said:
             return msgspec.msgpack.decode(said.read(limits.DOCUMENT), type=of)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         raise TakesTooLong(path) from None
 
 

@@ -27,6 +27,7 @@ from postil.comments.search.text_file import COMMENTS, REPLIES, Hits, Kind, Mark
 from postil.comments.search.text_file import TABLES as TEXT_TABLES
 from postil.comments.source_tree import SourceTree
 from postil.core import call, limits
+from postil.core.others.unreadable import UNREADABLE
 from postil.workspace.clones.sharing import make_own_file, make_own_folder
 from postil.workspace.disk import open_regular
 
@@ -65,19 +66,7 @@ CREATE TRIGGER IF NOT EXISTS note_gone AFTER DELETE ON note BEGIN
 CREATE TRIGGER IF NOT EXISTS reply_gone_too AFTER DELETE ON reply BEGIN
     INSERT INTO reply_gone (seq) VALUES (old.number); END;
 """
-_EVERY = (
-    "note",
-    "body",
-    "reply",
-    "file",
-    "gone",
-    "corpus",
-    "reply_gone",
-    "reply_corpus",
-    "hidden",
-    "looked",
-    "culprit",
-)
+_ALL = ("note", "body", "reply", "file", "gone", "corpus", "reply_gone", "reply_corpus", "hidden", "looked", "culprit")
 _BODIES = "SELECT body FROM note JOIN body USING (seq)"
 SHOWN = "seq NOT IN (SELECT seq FROM hidden)"
 """A comment that another file holds as well is shown there alone: see storage/doubled.py."""
@@ -276,9 +265,9 @@ class Index:
         """Returns what is read. A cache that turns out to be damaged is made anew from the files first, once."""
         try:
             return read()
-        except (sqlite3.DatabaseError, msgspec.MsgspecError) as fault:
+        except (sqlite3.DatabaseError, *UNREADABLE) as fault:
             make_anew = self._make_anew
-            if make_anew is None or isinstance(fault, sqlite3.OperationalError):
+            if make_anew is None or is_of_the_disk(fault):
                 raise
             if self._reading and self._reading[1] == threading.get_ident():
                 raise  # it is mended where the lock is not held
@@ -379,6 +368,11 @@ class Index:
             return _prepare(":memory:")
 
 
+def is_of_the_disk(fault: Exception) -> bool:
+    """Whether SQLite could not read or write. A text that is damaged is no fault of the disk: only Python minds it."""
+    return isinstance(fault, sqlite3.OperationalError) and hasattr(fault, "sqlite_errorcode")
+
+
 _decode = msgspec.msgpack.Decoder(Located).decode
 
 
@@ -453,7 +447,7 @@ def _prepare(path: str) -> sqlite3.Connection:
         (layout,) = db.execute("PRAGMA user_version").fetchone()
         if layout != LAYOUT:
             with db:
-                for table in _EVERY:
+                for table in _ALL:
                     db.execute(f"DROP TABLE IF EXISTS {table}")
                 db.execute(f"PRAGMA user_version={LAYOUT}")
         db.executescript(TEXT_TABLES + _TABLES)

@@ -15,6 +15,7 @@ import msgspec
 from postil.comments.git.culprits import Culprits, Suspicion
 from postil.comments.index.cache import Index
 from postil.comments.model import Commit
+from postil.core.others.unreadable import UNREADABLE
 
 MOST_KEPT = 10_000
 
@@ -29,7 +30,7 @@ def find_known(index: Index, history: str, asked: Sequence[Suspicion]) -> dict[i
     known = dict[str, bytes](index.select(sentence, (msgspec.json.encode(names).decode(),)))
     try:
         return {number: _decode(known[name]) for number, name in enumerate(names) if name in known}
-    except msgspec.DecodeError:  # a damaged cache
+    except UNREADABLE:  # a damaged cache
         return {}
 
 

@@ -22,7 +22,7 @@ from postil.comments.anchoring.renamed_away import find_renamed_away
 from postil.comments.anchoring.swapped_files import Content, find_swapped
 from postil.comments.git.outside import tell_outside
 from postil.comments.git.recent_versions import RecentVersions
-from postil.comments.index.cache import IN_FILE, SHOWN, Index, Seen, find_held, find_holders_of
+from postil.comments.index.cache import IN_FILE, SHOWN, Index, Seen, find_held, find_holders_of, is_of_the_disk
 from postil.comments.index.change_gate import FolderWatch, may_name
 from postil.comments.index.fit import digest_shown, fit_text
 from postil.comments.index.half_written import await_whole
@@ -109,11 +109,8 @@ class Overview:
     def _look(self) -> None:
         try:
             self._catch_up()
-        except sqlite3.OperationalError:  # a full or failing disk: the cache is what can be done without
-            self.index.start_again(in_memory=True)
-            self._catch_up()
-        except sqlite3.DatabaseError:  # damaged: what was in it is in the files
-            self.index.start_again()
+        except sqlite3.DatabaseError as fault:  # damaged, or on a disk that is full or fails
+            self.index.start_again(in_memory=is_of_the_disk(fault))
             self._catch_up()
 
     def _catch_up(self) -> None:

@@ -28,16 +28,20 @@ def read_page(
         f"SELECT path, place, body FROM {choose_order(index, where, values)} JOIN body USING (seq) "  # noqa: S608 - as in rows
         f"WHERE ({where}) AND {SHOWN} AND (path, place) > (?, ?) ORDER BY path, place LIMIT {most + 1}"
     )
-    found: list[Located] = []
-    size = 0
-    with index.using() as db:
-        for path, place, body in hold_bodies(db.execute(sentence, (*values, *after))):
-            size += len(body)
-            if found and (len(found) == most or size > most_bytes):
-                return found, after
-            after = (path, place)
-            found.append(index.decode(body))
-    return found, None
+
+    def read() -> tuple[list[Located], tuple[str, int] | None]:
+        found: list[Located] = []
+        size, last = 0, after
+        with index.using() as db:
+            for path, place, body in hold_bodies(db.execute(sentence, (*values, *after))):
+                size += len(body)
+                if found and (len(found) == most or size > most_bytes):
+                    return found, last
+                last = (path, place)
+                found.append(index.decode(body))
+        return found, None
+
+    return index.mend(read)
 
 
 def read_numbered(
@@ -48,9 +52,13 @@ def read_numbered(
         f"SELECT body FROM note JOIN body USING (seq) "  # noqa: S608 - as in rows
         f"WHERE ({where}) AND {SHOWN} ORDER BY path, place LIMIT ? OFFSET ?"
     )
-    with index.using() as db:
-        rows = hold_bodies(db.execute(sentence, (*values, most, first)))
-        return cut_page((index.decode(body) for (body,) in rows), 0, most, most_bytes)
+
+    def read() -> list[Located]:
+        with index.using() as db:
+            rows = hold_bodies(db.execute(sentence, (*values, most, first)))
+            return cut_page((index.decode(body) for (body,) in rows), 0, most, most_bytes)
+
+    return index.mend(read)
 
 
 def cut_page(found: Iterable[Located], first: int, most: int, most_bytes: int) -> list[Located]:

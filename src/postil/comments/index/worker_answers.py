@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from postil.comments.index.notes import Note
 from postil.comments.model import Located
 from postil.core import limits
+from postil.core.others.unreadable import UNREADABLE
 
 _notes = msgspec.msgpack.Decoder(list[Note])
 
@@ -104,7 +105,7 @@ def read_answer(pipe: IO[bytes]) -> Read | None:
             stored.add(piece)
             piece = _read_frame(pipe)
         return None if piece is None else replace(read, notes=stored)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return None
 
 

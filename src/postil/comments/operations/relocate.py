@@ -26,6 +26,7 @@ from postil.core import call
 from postil.core.answer import Answer
 from postil.core.failure import Conflict, InvalidArguments
 from postil.core.operation import writes
+from postil.core.others.unreadable import UNREADABLE
 from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
@@ -274,7 +275,7 @@ def _answer_batch() -> Iterator[object]:
             if row.strip():
                 try:
                     yield decode(row)
-                except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+                except UNREADABLE as fault:
                     raise InvalidArguments(
                         f"Line {number} is no request: {fault}", advice="See `postil comments relocate --help`"
                     ) from None

@@ -32,6 +32,7 @@ from postil.comments.model import (
 )
 from postil.core.others.number import read_float
 from postil.core.others.one_line import on_one_line
+from postil.core.others.unreadable import UNREADABLE
 
 OWN_KEY = "x-anchor"
 """What we keep on a marker."""
@@ -179,12 +180,11 @@ class ExtensionFile(Struct, frozen=True):
 
 
 EXTENSION = msgspec.json.Decoder(ExtensionFile, float_hook=read_float)
-"""Decodes what the extension demands of a file; UNDECODABLE is raised when it lacks something of it."""
+"""Decodes what the extension demands of a file; UNREADABLE is raised when it lacks something of it."""
 HEAD = msgspec.json.Decoder(ExtensionComment, float_hook=read_float)
 COMMENT = msgspec.json.Decoder(AnyComment, float_hook=read_float)
 _FILE = msgspec.json.Decoder(AnyFile, float_hook=read_float)
 _OUTLINE = msgspec.json.Decoder(Outline, float_hook=read_float)
-UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def read_any(data: bytes) -> AnyFile:
@@ -206,10 +206,10 @@ def _read_file(data: bytes, decoder: msgspec.json.Decoder[F]) -> F:
         found = decoder.decode(data.removeprefix(b"\xef\xbb\xbf"))
     except msgspec.ValidationError as fault:
         raise Unreadable(f"a field has the wrong type: {fault}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as fault:
-        raise Unreadable(f"the file is not JSON: {fault}") from None
     except RecursionError:
         raise Unreadable("the file is nested too deeply") from None
+    except UNREADABLE as fault:
+        raise Unreadable(f"the file is not JSON: {fault}") from None
     if found.comments is None and found.version is None:
         raise Unreadable("the file has neither comments nor a version")
     return found

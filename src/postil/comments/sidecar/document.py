@@ -30,6 +30,7 @@ from postil.comments.sidecar.json_edit import (
 )
 from postil.comments.sidecar.ledger import Ledger, find_position
 from postil.comments.sidecar.noted import Noted, Steps, note_change
+from postil.core.others.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
     from postil.comments.sidecar.one_by_one import OneByOne
@@ -98,7 +99,7 @@ class Sidecar:
         self._content: dialects.AnyFile | None = None
         try:
             self._heads = dialects.EXTENSION.decode(text)
-        except dialects.UNDECODABLE:
+        except UNREADABLE:
             self._content = dialects.read_any(text)
         self._read_comments: list[Comment] | None = None
         self._read_markers: list[Marker] | None = None
@@ -136,7 +137,7 @@ class Sidecar:
         elif found is None:
             try:
                 found = dialects.MARKERS.decode(self._document.raw("ghostMarkers")) or []
-            except dialects.UNDECODABLE as fault:
+            except UNREADABLE as fault:
                 raise dialects.Unreadable(f"a field has the wrong type: {fault}") from None
         self._raw_markers = found
         return found
@@ -289,7 +290,7 @@ class Sidecar:
         content, known = self._content, self._read_comments
         try:
             head, raw = dialects.HEAD.decode(text), dialects.COMMENT.decode(text)
-        except dialects.UNDECODABLE:
+        except UNREADABLE:
             return
         if content is None or content.comments is None or known is None or len(self.original or b"") > LARGE:
             return

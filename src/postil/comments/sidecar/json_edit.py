@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from postil.core.others.number import decode_json
+from postil.core.others.unreadable import UNREADABLE
 
 JsonObject: TypeAlias = dict[str, object]
 Piece: TypeAlias = bytes | Raw
@@ -232,10 +233,10 @@ class Document:
             values = msgspec.json.decode(data, type=dict[str, Raw])
         except msgspec.ValidationError:
             raise NotAnObject("the file is not a JSON object") from None
-        except (msgspec.DecodeError, UnicodeDecodeError) as fault:
-            raise NotAnObject(f"the file is not JSON: {fault}") from None
         except RecursionError:
             raise NotAnObject("the file is nested too deeply") from None
+        except UNREADABLE as fault:
+            raise NotAnObject(f"the file is not JSON: {fault}") from None
         self._data, self._refuse = data, refuse
         self._values: dict[str, Raw] = values
         self._new: dict[str, bytes] = {}
@@ -327,7 +328,7 @@ def check_text(data: bytes) -> None:
         if b"\\u" in data and _SURROGATE.search(data):
             for value in [data] if len(data) <= SLICE else _take_apart(data):
                 decode_json(value)
-    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError) as fault:
+    except UNREADABLE as fault:
         raise NotAnObject(f"the file is not JSON in UTF-8: {fault}") from None
 
 
@@ -356,7 +357,7 @@ def decode_value(text: Piece) -> object:
     """Returns a JSON value. Raises NotAnObject when it cannot be decoded."""
     try:
         return decode_json(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+    except UNREADABLE as fault:
         raise NotAnObject(f"the file holds a value that is not JSON: {fault}") from None
 
 
@@ -392,7 +393,7 @@ def _decode_list(raw: Piece) -> list[Raw]:
         return msgspec.json.decode(raw, type=list[Raw])
     except msgspec.ValidationError:
         raise NotAnObject("a list was expected and something else is there") from None
-    except (msgspec.DecodeError, RecursionError) as fault:
+    except UNREADABLE as fault:
         raise NotAnObject(f"the file is not JSON: {fault}") from None
 
 

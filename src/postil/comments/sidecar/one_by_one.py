@@ -17,6 +17,7 @@ from postil.comments.model import LineNumber
 from postil.comments.sidecar import dialects
 from postil.comments.sidecar.json_edit import ReadAnew
 from postil.core.others.number import read_float
+from postil.core.others.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
     from postil.comments.model import Comment
@@ -142,7 +143,7 @@ def check_items(text: bytes) -> None:
         for index, piece in enumerate(pieces or ()):
             try:
                 read(piece)
-            except dialects.UNDECODABLE as fault:
+            except UNREADABLE as fault:
                 said = str(fault).replace("`$", f"`$.{key}[{index}]", 1)
                 raise dialects.Unreadable(f"a field has the wrong type: {said}") from None
 
@@ -150,6 +151,6 @@ def check_items(text: bytes) -> None:
 def _is_full(piece: Piece, read: Callable[[Piece], object]) -> bool:
     try:
         read(piece)
-    except dialects.UNDECODABLE:
+    except UNREADABLE:
         return False
     return True

@@ -12,6 +12,7 @@ import msgspec
 from postil.comments.failures import CommentFileFull, CommentTooLarge, SidecarDamaged, refuse_full
 from postil.comments.sidecar.dialects import Unreadable, read_outline
 from postil.core import limits
+from postil.core.others.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
     from postil.comments.sidecar.document import Sidecar
@@ -89,5 +90,5 @@ def refuse_grown(sidecar: Sidecar) -> None:
 def _read_id(piece: msgspec.Raw) -> str:
     try:
         return str(msgspec.json.decode(piece, type=_Named).id)[:100]
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return "without an id"

@@ -17,6 +17,7 @@ from msgspec import Raw, Struct
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.sidecar.noted import LONGEST, MOST_BYTES, Noted, Steps
 from postil.core.failure import Failure
+from postil.core.others.unreadable import UNREADABLE
 from postil.workspace.clones.sharing import make_own_file
 from postil.workspace.disk import open_regular
 
@@ -77,7 +78,6 @@ class _Head(Struct, frozen=True):
 
 _CAREFUL = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _NOTHING = (b"", b"null")
-_FAULTS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _SECOND = 1 << 40
 """What is added to a place in the second file."""
 _decode = msgspec.json.Decoder(Written).decode
@@ -179,7 +179,7 @@ class LogReader:
     def rows(self) -> Iterator[Row]:
         """Yields what each line is about, oldest first."""
         for place, line in self.lines():
-            with suppress(*_FAULTS):
+            with suppress(*UNREADABLE):
                 head = _decode_head(line)
                 if max(len(head.path), len(head.id), len(head.base)) > LONGEST_NAME:
                     continue
@@ -195,7 +195,7 @@ class LogReader:
                 heads.add(head)
         found: set[str] = set()
         for head in heads:
-            with suppress(*_FAULTS):
+            with suppress(*UNREADABLE):
                 found.add(msgspec.json.decode(head, type=str))
         return found
 
@@ -257,5 +257,5 @@ def decode_line(line: bytes) -> Written | None:
         return None
     try:
         return _decode(line)
-    except _FAULTS:
+    except UNREADABLE:
         return None

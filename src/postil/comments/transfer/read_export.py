@@ -126,7 +126,7 @@ def read_records(name: str, data: bytes) -> list[Record]:
     try:
         found = _read(name.lower(), data)
         return [each if not each.id or _is_name(each.id) else replace(each, id="") for each in found]
-    except (msgspec.DecodeError, ValueError, RecursionError) as fault:
+    except (ValueError, RecursionError) as fault:
         raise InvalidArguments(
             f"{name} is no export of comments: {fault}",
             advice="Import what `postil comments export json`, `jsonl` or `csv` wrote, or a source with `@paired:`",

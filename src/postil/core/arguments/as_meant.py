@@ -11,10 +11,10 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
-import msgspec
 from msgspec import Struct, inspect
 
 from postil.core.others.number import decode_json
+from postil.core.others.unreadable import UNREADABLE
 
 Kind: TypeAlias = inspect.Type
 _LISTS = inspect.ListType | inspect.VarTupleType | inspect.SetType | inspect.FrozenSetType
@@ -181,7 +181,7 @@ def _json(text: str) -> object:
         return None
     try:
         return decode_json(text)
-    except (msgspec.DecodeError, RecursionError):
+    except UNREADABLE:
         return None
 
 

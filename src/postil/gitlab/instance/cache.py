@@ -22,6 +22,7 @@ import msgspec
 from msgspec import Struct
 
 from postil.core.failure import Extra
+from postil.core.others.unreadable import UNREADABLE
 from postil.core.ports import EphemeralStore
 from postil.gitlab.failures import GitLabFailure
 from postil.gitlab.instance.client import Query, Reply
@@ -167,7 +168,7 @@ class ResponseCache:
                 return None
         try:
             return msgspec.msgpack.decode(value, type=_Kept)
-        except msgspec.DecodeError:  # another version's
+        except UNREADABLE:  # another version's
             return None
 
 

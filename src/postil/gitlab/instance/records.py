@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-import msgspec
-
 from postil.core.others.number import decode_json
+from postil.core.others.unreadable import UNREADABLE
 
 NOTHING: Mapping[str, object] = {}
 
@@ -66,5 +65,5 @@ def parse(body: bytes, otherwise: object = None) -> object:
     """Return the JSON of a body; `otherwise` when it is not JSON."""
     try:
         return decode_json(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return otherwise

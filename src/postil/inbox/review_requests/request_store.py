@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import structs
 
+from postil.core.others.unreadable import UNREADABLE
 from postil.inbox.failures import NoSuchMessage
 from postil.inbox.message_records import (
     CLOSED_KEPT_SECONDS,
@@ -211,7 +212,7 @@ class RequestStore:
         for _, value in records.range(self._prefix + space):
             try:
                 yield _decoder.decode(value)
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except UNREADABLE:
                 continue  # left as it is, and not shown
 
     def _find(self, records: Records | Changes, number: int) -> ReviewRequest:
@@ -220,7 +221,7 @@ class RequestStore:
             try:
                 if value is not None:
                     return _decoder.decode(value)
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except UNREADABLE:
                 continue
         raise NoSuchRequest(number)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import html
 import time
 from collections import OrderedDict
@@ -130,7 +129,7 @@ class GitLabLinks:
         try:
             opened = unseal(base64.urlsafe_b64decode(sealed.encode("ascii")), PATH, self._secret())
             request = msgspec.json.decode(opened, type=_Request)
-        except (binascii.Error, ValueError, msgspec.DecodeError):
+        except (ValueError, RecursionError):
             return None
         return request.expected if request.expires > time.time() else None
 

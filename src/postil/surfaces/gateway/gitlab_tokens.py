@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, urlsplit
 
-import msgspec
 from msgspec import Struct
 
 from postil.core.call import Caller
 from postil.core.others.number import decode_json
+from postil.core.others.unreadable import UNREADABLE
 from postil.surfaces.gateway.auth import Attempt
 from postil.surfaces.gateway.bounded_get import get_bounded
 from postil.surfaces.gateway.refused import Refused, Unavailable
@@ -189,6 +189,6 @@ class GitLabTokens:
             raise Unavailable("GitLab cannot verify the token just now: try again", 5)
         try:
             said = decode_json(content)
-        except msgspec.DecodeError:
+        except UNREADABLE:
             said = None
         return status, cast("dict[str, Any]", said) if isinstance(said, dict) else {}

@@ -18,6 +18,7 @@ import msgspec
 from postil.core.call import Caller
 from postil.core.failure import Extra
 from postil.core.others.number import decode_json
+from postil.core.others.unreadable import UNREADABLE
 from postil.surfaces.gateway.auth import Attempt
 from postil.surfaces.gateway.bounded_get import get_bounded
 from postil.surfaces.gateway.refused import Refused, Unavailable
@@ -202,7 +203,7 @@ class OAuthTokens:
             said: object = decode_json(content) if status == 200 else None
         except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError):
             raise Unavailable("The authorization server cannot be reached: try again", 5) from None
-        except msgspec.DecodeError:
+        except UNREADABLE:
             said = None
         return cast("dict[str, Any]", said) if isinstance(said, dict) else {}
 

@@ -16,12 +16,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-import msgspec
 from msgspec import Raw
 
 from postil.core import codes, limits
 from postil.core.failure import Failure
 from postil.core.others.number import decode_json
+from postil.core.others.unreadable import UNREADABLE
 from postil.core.ports import Deliveries, Delivery, EphemeralStore
 from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.refused import Refused, Unavailable
@@ -164,7 +164,7 @@ def read_delivery(headers: Headers, body: bytes) -> Delivery:
     try:
         body.decode("utf-8")
         said: object = decode_json(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         raise Refused(400, "Bad Request: the body is not JSON", codes.PARSE_ERROR) from None
     if not isinstance(said, dict):
         raise Refused(400, "Bad Request: an event is one JSON object", codes.INVALID_REQUEST)

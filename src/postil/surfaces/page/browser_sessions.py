@@ -20,6 +20,7 @@ from typing import Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
+from postil.core.others.unreadable import UNREADABLE
 from postil.surfaces.gateway.refused import Unavailable
 from postil.wire.transports.http.headers import Headers
 
@@ -302,7 +303,7 @@ def _decode(text: bytes, kind: type[T]) -> T | None:
     """Returns what is kept; nothing where another version kept it."""
     try:
         return msgspec.json.decode(text, type=kind) if text else None
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return None
 
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from postil.core import limits
 from postil.core.failure import Failure
+from postil.core.others.unreadable import UNREADABLE
 from postil.settings.model import Settings
 from postil.workspace.disk import read_whole
 from postil.workspace.files import FileLock, atomic_write
@@ -52,7 +53,7 @@ def read_note(settings: Settings) -> Running | None:
     """Returns the server that was noted last, whether it still lives or not."""
     try:
         return msgspec.json.decode(read_whole(_path(settings), limits.SETTINGS), type=Running)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *UNREADABLE):
         return None
 
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from postil.core import limits
 from postil.core.failure import Conflict, StorageFailed
+from postil.core.others.unreadable import UNREADABLE
 from postil.settings.decoding import decode_toml
 from postil.surfaces.setup import hooks as client_hooks
 from postil.surfaces.setup import jsonc, yaml_edit
@@ -187,7 +188,7 @@ class ClientFile:
         try:
             note = read_whole(os.path.join(self._memory, self._note()), LARGEST * 2)
             return msgspec.json.decode(note, type=Remembered)
-        except (OSError, msgspec.DecodeError):
+        except (OSError, *UNREADABLE):
             return None
 
     def _remember(self, what: Remembered) -> None:

@@ -12,6 +12,8 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
+from postil.core.others.unreadable import UNREADABLE
+
 DEEPEST = 64
 # Nothing is given back: a text of megabytes would be remembered character by character.
 _SPACE = re.compile(r"(?:[ \t\r\n]++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
@@ -176,7 +178,7 @@ def _value(text: str, at: int, depth: int) -> Node:
         raise _fault(text, at, "a value is missing")
     try:
         return Node(at, found.end(), msgspec.json.decode(found.group()))
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise _fault(text, at, str(error)) from None
 
 

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from postil.core.failure import Conflict, Unreachable
+from postil.core.others.unreadable import UNREADABLE
 from postil.surfaces.setup.clients import NAME, Client, command_of, executable
 
 PATIENCE = 15.0
@@ -124,7 +125,7 @@ def _try_server(command: list[str], folder: str) -> Answered:
     try:
         info: dict[str, str] = msgspec.json.decode(out.partition(b"\n")[0])["result"]["serverInfo"]
         return Answered(info["name"], info["version"], took)
-    except (msgspec.DecodeError, KeyError, TypeError):
+    except (*UNREADABLE, KeyError, TypeError):
         said = err.decode("utf-8", "replace").strip().rpartition("\n")[2][:200]
         raise Unreachable(
             f"{' '.join(command)} did not answer the handshake" + (f": {said}" if said else ""),

@@ -17,6 +17,7 @@ from postil.core import limits
 from postil.core.arguments.file_line import split_place
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import InvalidArguments
+from postil.core.others.unreadable import UNREADABLE
 from postil.workspace.disk import read_named
 
 Schema = dict[str, Any]
@@ -289,7 +290,7 @@ def read_json(word: str, name: str) -> Any:
             ) from None
     try:
         return msgspec.json.decode(word)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except UNREADABLE as error:
         raise Usage(f"{name} is not JSON: {error}", advice='Quote it for the shell: \'{"key": "value"}\'') from None
 
 

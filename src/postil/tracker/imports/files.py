@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
+from postil.core.others.unreadable import UNREADABLE
 from postil.tracker.failures import InvalidParams
 from postil.tracker.imports.model import ForeignComment, ForeignIssue
 from postil.tracker.text import format_moment
@@ -222,7 +223,7 @@ def _number_lines(text: str) -> list[tuple[int, str]]:
 def _decode(line: str, number: int, kind: type[_Struct]) -> _Struct:
     try:
         return msgspec.json.decode(line, type=kind)
-    except (msgspec.DecodeError, RecursionError) as fault:
+    except UNREADABLE as fault:
         raise InvalidParams(
             f"Line {number} cannot be read: {fault}",
             advice="Read are our own export, beads, Backlog.md, JSON of GitHub and GitLab; --source names the format",

@@ -9,6 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from postil.core.others.number import read_float
+from postil.core.others.unreadable import UNREADABLE
 from postil.tracker.failures import InvalidParams
 from postil.tracker.imports.model import ForeignComment, ForeignIssue
 from postil.tracker.text import format_moment
@@ -34,7 +35,7 @@ def read_host(text: str) -> list[ForeignIssue]:
     """Read lists of `gh issue list --json …`, of `glab`, or of the REST APIs, one after the other; or single issues."""
     try:
         read: list[list[Record] | Record] = _lists.decode_lines(text)
-    except (msgspec.DecodeError, RecursionError) as fault:
+    except UNREADABLE as fault:
         raise InvalidParams(f"This is no list of issues: {fault}", advice="Import the JSON as it was printed") from None
     records: list[Record] = []
     for one in read:

@@ -7,6 +7,7 @@ import re
 
 import msgspec
 
+from postil.core.others.unreadable import UNREADABLE
 from postil.tracker.events import Assigned, Commented, CommentEdited, Described, Labelled, Linked, Set
 from postil.tracker.imports.git_refs import ForeignObjects, read_commit_time, read_number
 from postil.tracker.imports.model import (
@@ -16,6 +17,7 @@ from postil.tracker.imports.model import (
     derive_comment_id,
     derive_entity_id,
 )
+from postil.tracker.log.format import LogDamaged
 from postil.tracker.text import format_moment
 from postil.tracker.vocabulary import IDENTITY
 
@@ -81,6 +83,8 @@ def read_entity(git: ForeignObjects, oid: str, name: str) -> ForeignHistory | No
             data = msgspec.json.decode(event.data, type=_Data)
         except msgspec.ValidationError:
             continue  # an event of a later version
+        except UNREADABLE as fault:
+            raise LogDamaged(name, str(fault)) from None
         past = ForeignEvent(f"{counter}@{replica}", meta.author, ts, note=meta.message or "")
         history += _convert_operation(name, event.type, data, past, bool(history))
     return ForeignHistory(name, tuple(history)) if history else None

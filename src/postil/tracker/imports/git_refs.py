@@ -13,6 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from postil.core import limits
+from postil.core.others.unreadable import UNREADABLE
 from postil.tracker.imports.model import ForeignHistory
 from postil.tracker.log.format import LogDamaged, Objects, open_objects, parse_tree
 from postil.tracker.text import format_moment
@@ -121,7 +122,7 @@ class ForeignObjects:
         """Returns the JSON of another program. Raises LogDamaged."""
         try:
             return msgspec.json.decode(raw, type=kind)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        except UNREADABLE as fault:
             raise LogDamaged(where, str(fault)) from None
 
     def _content(self, oid: str, kind: str) -> bytes:

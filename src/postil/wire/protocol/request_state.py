@@ -54,7 +54,7 @@ def unseal(text: object, bound_to: str, secret: bytes) -> dict[str, Any]:
         state = msgspec.json.decode(body, type=_Sealed)
         if state.binding != bound_to or state.expires < time.time():
             raise ValueError
-    except (ValueError, msgspec.DecodeError):
+    except (ValueError, RecursionError):
         raise ProtocolFailure(codes.INVALID_PARAMS, "Invalid or expired requestState") from None
     return state.answers
 

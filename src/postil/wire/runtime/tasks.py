@@ -19,6 +19,7 @@ from postil.core import call as core_call
 from postil.core import codes
 from postil.core.call import Level, Question
 from postil.core.failure import Failure
+from postil.core.others.unreadable import UNREADABLE
 from postil.wire.protocol import shapes
 from postil.wire.protocol.events import NOTHING
 from postil.wire.protocol.failures import ProtocolFailure, is_temporary
@@ -312,7 +313,7 @@ class Tasks:
         found = await store.recall(name_in_store(task_id)) if store is not None and len(task_id) <= LONGEST_ID else None
         try:
             task = msgspec.json.decode(found[0], type=Task) if found and found[0] is not None else None
-        except msgspec.DecodeError:  # another version's
+        except UNREADABLE:  # another version's
             task = None
         if task is None or task.principal != principal:
             raise ProtocolFailure(codes.INVALID_PARAMS, "Unknown task: it never was, or ended more than an hour ago")
@@ -320,8 +321,7 @@ class Tasks:
 
     async def _want(self, task_id: str, *, cancel: bool = False, answers: Mapping[str, Any] | None = None) -> None:
         store = cast("EphemeralStore", self._server.hooks.shared)
-        found = await store.recall(name_in_store(task_id, "wanted"))
-        wanted = msgspec.json.decode(found[0], type=_Wanted) if found and found[0] is not None else _Wanted()
+        wanted = await _recall_wanted(store, task_id)
         wanted.cancel |= cancel
         wanted.answers.update(answers or {})
         await store.keep({name_in_store(task_id, "wanted"): msgspec.json.encode(wanted)}, LIFETIME)
@@ -330,12 +330,19 @@ class Tasks:
         """Hear what is asked of a task on other replicas."""
         while not call.task.is_over:
             await asyncio.sleep(LOOK_EVERY)
-            found = await store.recall(name_in_store(call.task.id, "wanted"))
-            if found and found[0] is not None:
-                wanted = msgspec.json.decode(found[0], type=_Wanted)
-                call.take_answers(wanted.answers)
-                if wanted.cancel:
-                    self._give_up(call)
+            wanted = await _recall_wanted(store, call.task.id)
+            call.take_answers(wanted.answers)
+            if wanted.cancel:
+                self._give_up(call)
+
+
+async def _recall_wanted(store: EphemeralStore, task_id: str) -> _Wanted:
+    """Returns what was asked of a task; of what cannot be read nothing, and who asks again writes it anew."""
+    found = await store.recall(name_in_store(task_id, "wanted"))
+    try:
+        return msgspec.json.decode(found[0], type=_Wanted) if found and found[0] is not None else _Wanted()
+    except UNREADABLE:
+        return _Wanted()
 
 
 def name_in_store(task_id: str, kind: str = "task") -> str:

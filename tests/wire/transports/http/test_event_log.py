@@ -338,3 +338,22 @@ async def test_a_stream_that_has_ended_is_forgotten_after_a_while(monkeypatch: p
         while logs.is_here(ended):  # noqa: ASYNC110 - nothing announces it
             await asyncio.sleep(0.001)
     assert logs.is_here(still_open)
+
+
+@pytest.mark.anyio
+async def test_who_follows_a_stream_of_another_replica_passes_over_a_damaged_record(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(event_log, "LOOK_EVERY", 0)
+    written = StreamLog("x", is_call=True, changed=lambda _log, _change: None)
+    written.add(b"{}")
+    written.end()
+    records = [b"[1,", written.save()]
+
+    class Store(MemoryEphemeralStore):
+        async def recall(self, *names: str) -> list[bytes | None]:
+            return [records.pop(0) for _ in names]
+
+    log = StreamLog("x", is_call=True, changed=lambda _log, _change: None)
+    await SessionLogs("session", Budget(), Store()).follow(log)
+    assert (log.over, len(log.after(0))) == (True, 1)

@@ -351,8 +351,18 @@ async def test_what_changed_elsewhere_is_gone_on_with_here(monkeypatch: pytest.M
     assert not await here.has(session)
     assert len(here.sessions) == 0
     assert await there.sessions.find("x" * (sessions.LONGEST_ID + 1), ANN) is None
-    await store.keep({"session:x": b"[1,"}, 60)
-    assert await there.sessions.find("x", ANN) is None
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("damage", [b"[1,", b'["\xff","x"]'])
+async def test_a_shared_session_that_cannot_be_read_is_not_gone_on_with(damage: bytes) -> None:
+    store = MemoryEphemeralStore()
+    here, there = Replica(store), Replica(store)
+    session = await here.begin()
+    await here.sessions.share(session)
+    await store.keep({sessions._name(session.id): damage}, 60)  # pyright: ignore[reportPrivateUsage]
+    assert not await there.has(session)
+    assert await here.has(session)
 
 
 @pytest.mark.anyio

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from postil.core.failure import Failure
+from postil.core.others.unreadable import UNREADABLE
 from postil.surfaces.page.layout import later, when
 from postil.surfaces.page.markup import Html, tag
 from postil.surfaces.page.views.issue_facts import issue_link, label_link
@@ -114,7 +115,7 @@ def read_seen(kept: str) -> Seen:
     """Returns what an edit began with; of a form that does not say it nothing, which is no issue."""
     try:
         return msgspec.json.decode(kept, type=Seen)
-    except (msgspec.DecodeError, RecursionError):
+    except UNREADABLE:
         return Seen()
 
 

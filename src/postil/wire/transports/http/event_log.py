@@ -11,10 +11,13 @@ import asyncio
 import secrets
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
+
+from postil.core.others.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
     from postil.core.ports import EphemeralStore
@@ -213,7 +216,7 @@ class SessionLogs:
             log = StreamLog(name, is_call=False, changed=lambda _log, _change: None)
             try:
                 log.take_over(saved)
-            except msgspec.DecodeError:  # another version's
+            except UNREADABLE:  # another version's
                 return None
             return log, int(number)  # what the client has seen may not be there yet
         return None
@@ -235,7 +238,8 @@ class SessionLogs:
             if saved is None:
                 log.end()
             else:
-                log.take_over(saved)
+                with suppress(*UNREADABLE):  # its writer writes it anew
+                    log.take_over(saved)
 
     def close(self) -> None:
         """Forget all of them here; what was shared ends by time."""

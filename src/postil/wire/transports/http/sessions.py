@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from postil.core.call import Caller
+from postil.core.others.unreadable import UNREADABLE
 from postil.core.ports import EphemeralStore
 from postil.wire.protocol.eras.era import NEWEST
 from postil.wire.protocol.jsonrpc import Id
@@ -344,7 +345,7 @@ def _name(session_id: str) -> str:
 def _read(value: bytes | None) -> _Record | None:
     try:
         return msgspec.json.decode(value, type=_Record) if value is not None else None
-    except msgspec.DecodeError:  # another version's
+    except UNREADABLE:  # another version's
         return None
 
 
