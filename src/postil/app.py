@@ -342,6 +342,7 @@ PARTS: dict[str, Part] = {
         {
             "contract": "postil.comments.operations.contract:ContractTools",
             "by_id": "postil.comments.operations.by_id:CommentsById",
+            "glance": "postil.comments.operations.glance:Glance",
             "relocate": "postil.comments.operations.relocate:RelocateTools",
             "review": "postil.comments.operations.review:ReviewTools",
             "views": "postil.comments.operations.views:ViewTools",

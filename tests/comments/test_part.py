@@ -35,24 +35,24 @@ def test_commands_of_the_shell_cannot_be_called_from_elsewhere(comments: Comment
 
 
 def test_the_status_shows_what_is_open_and_what_is_lost(comments: Comments) -> None:
-    assert comments.contract.glance() == "no comments"
+    assert comments.glance() == "no comments"
     comments.add("a.py", 3, "x", "NOTE")
-    assert comments.contract.glance() == "1 open"
+    assert comments.glance() == "1 open"
     write(root_of(comments), "a.py", "alpha = 'a'\n")
-    assert comments.contract.glance() == "1 open, 1 without their code (comments_orphans)"
+    assert comments.glance() == "1 open, 1 without their code (comments_orphans)"
 
 
 def test_the_status_names_comment_files_that_cannot_be_read(comments: Comments) -> None:
     comments.add("a.py", 3, "x", "NOTE")
     write(root_of(comments), "b.py.comments", "[")
-    assert comments.contract.glance() == "1 open. 1 comment file cannot be read (comments_check)"
+    assert comments.glance() == "1 open. 1 comment file cannot be read (comments_check)"
 
 
 def test_a_comment_file_that_is_too_large_is_named_with_its_size(comments: Comments) -> None:
     write(root_of(comments), "b.py", "b = 1\n")
     write(root_of(comments), "b.py.comments", "{")
     os.truncate(root_of(comments) / "b.py.comments", limits.FILE + 1)
-    assert comments.contract.glance() == "0 open. 1 comment file cannot be read (comments_check)"
+    assert comments.glance() == "0 open. 1 comment file cannot be read (comments_check)"
     context, why = comments.context, f"has {limits.FILE + 1} bytes; at most {limits.FILE} are read"
     assert [each.problem for each in context.overview.damaged()] == [why]
     assert [each.problem for each in find_faults(context.store, fix=False)] == [why]
@@ -67,9 +67,9 @@ def test_the_status_tells_what_is_uncertain_from_what_is_lost(
     comments.add("a.py", 3, "x", "NOTE")
     index = comments.context.overview.index
     monkeypatch.setattr(index, "counts", lambda: {"open": 3, "orphaned": 0, "review": 1})
-    assert comments.contract.glance() == "3 open, 1 to decide where they belong (comments_orphans)"
+    assert comments.glance() == "3 open, 1 to decide where they belong (comments_orphans)"
     monkeypatch.setattr(index, "counts", lambda: {"open": 3, "orphaned": 2, "review": 1})
-    assert comments.contract.glance().startswith("3 open, 2 without their code, 1 to decide where they belong (")
+    assert comments.glance().startswith("3 open, 2 without their code, 1 to decide where they belong (")
 
 
 def test_a_capability_is_one_operation_and_its_old_names_are_answered(comments: Comments) -> None:

@@ -189,7 +189,7 @@ def test_a_bare_repository_is_said_to_be_one(tmp_path: Path) -> None:
         with pytest.raises(NotFound, match="bare repository") as refused:
             ask()
         assert "git worktree add" in refused.value.advice
-    assert comments.contract.glance() == "no comments"
+    assert comments.glance() == "no comments"
     for check in (comments.maintenance.doctor_cache, comments.maintenance.doctor_erased):
         assert check().status == "ok"
 
@@ -215,9 +215,9 @@ def test_comments_outside_of_a_sparse_checkout_are_counted_and_it_is_said_how_to
         "The comments of 1 file outside of the sparse checkout are left out: `git sparse-checkout add far` brings them "
         "here; `postil comments at HEAD` lists them as they were committed"
     )
-    assert comments.contract.glance() == said
+    assert comments.glance() == said
     comments.add("a.py", 6, "why two?", "QUESTION")
-    assert comments.contract.glance() == f"1 open. {said}"
+    assert comments.glance() == f"1 open. {said}"
     report = ViewTools(comments.context).report("HEAD~1")
     for answer in (comments.listed(), comments.search("two"), comments.reviewing.list_orphans(), report):
         assert said in str(answer.for_model())

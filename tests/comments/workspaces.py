@@ -12,6 +12,7 @@ from postil.comments.index.overview import Overview
 from postil.comments.operations.answers import Moved
 from postil.comments.operations.by_id import CommentsById
 from postil.comments.operations.contract import ContractTools
+from postil.comments.operations.glance import Glance
 from postil.comments.operations.history import HistoryTools
 from postil.comments.operations.maintenance import MaintenanceTools
 from postil.comments.operations.prompts import CommentPrompts
@@ -173,6 +174,7 @@ class Comments:
         self.maintenance = MaintenanceTools(self.context)
         self.resources = CommentResources(self.context)
         self.prompts = CommentPrompts(self.context)
+        self.glance = Glance(self.context).glance
         self.add, self.edit_by_id, self.search = self.contract.add, self.contract.edit, self.contract.search
         self.export, self.file_comments = self.contract.export, self.contract.file_comments
         self.listed, self.show = self.by_id.list_comments, self.by_id.show

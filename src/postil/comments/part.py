@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from postil.comments.anchoring.locate import current_anchor
-from postil.comments.anchoring.reader import CommentReader
 from postil.comments.failures import CommentNotFound, FileAccessDenied, SeveralHold, SidecarDamaged
 from postil.comments.model import Located
 from postil.comments.operations.answers import CommentNow, comment_now
@@ -27,6 +25,7 @@ from postil.workspace.paths import RelativePath
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from postil.comments.anchoring.reader import CommentReader
     from postil.comments.git.culprits import Suspicion
     from postil.comments.index.overview import Overview
     from postil.comments.model import Commit
@@ -43,8 +42,14 @@ class CommentsContext:
         self.tree = SourceTree(start or os.getcwd(), cache_home, cautious=cautious)
         self.store = Store(self.tree)
         self.versions = FileVersions(self.tree)
-        self.reader = CommentReader(self.tree, self.store, self.versions)
         self.author = author
+
+    @cached_property
+    def reader(self) -> CommentReader:
+        """Reads comments in their places."""
+        from postil.comments.anchoring.reader import CommentReader  # a list of unchanged files anchors nothing
+
+        return CommentReader(self.tree, self.store, self.versions)
 
     @cached_property
     def overview(self) -> Overview:
@@ -53,7 +58,7 @@ class CommentsContext:
             raise self.tree.without_files()
         from postil.comments.index.overview import Overview  # brings in SQLite, which adding a comment does not need
 
-        return Overview(self.reader)
+        return Overview(self.tree, self.store, lambda: self.reader)
 
     @cached_property
     def moves(self) -> Moves:
@@ -181,6 +186,7 @@ class CommentsContext:
         commits: Sequence[Commit | None] = [None] * len(some)
         if any(each.place.state != "exact" for each in some):
             from postil.anchor.model import Span
+            from postil.comments.anchoring.locate import current_anchor
             from postil.comments.git.culprits import Suspicion  # only for code that changed
 
             asked: list[Suspicion] = []

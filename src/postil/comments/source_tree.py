@@ -5,7 +5,6 @@ Every path that a caller names is checked here and refused with the contract's c
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import sys
@@ -15,13 +14,14 @@ from contextlib import suppress
 
 from msgspec import Struct
 
+from postil.anchor.syntax.languages import Question, ask_slow_texts_of
 from postil.comments.failures import FileAccessDenied, InvalidFilePath, InvalidLine, SourceNotFound, SourceNotParsed
 from postil.comments.lines import split_lines
 from postil.comments.model import LONGEST_PATH
 from postil.core import call, limits
 from postil.core.arguments.file_line import split_place
 from postil.core.failure import Failure, InvalidArguments, NotFound
-from postil.workspace.digest import blob_id
+from postil.workspace.digest import blob_id, sha256
 from postil.workspace.disk import read_regular
 from postil.workspace.failures import FileMissing, FileTooLarge, FileUnreadable, UnsafePath
 from postil.workspace.files import read_file
@@ -57,6 +57,7 @@ class SourceTree:
 
     def __init__(self, start: str, cache_home: str = "", *, cautious: bool = False) -> None:
         found = locate(start)
+        ask_slow_texts_of(_ask)
         self.cache_home = cache_home
         self.cautious = cautious
         """Whether a place that is not quite sure is left to a person."""
@@ -69,10 +70,10 @@ class SourceTree:
             self.root, self.git_dir, self.common_dir = os.path.realpath(start), "", ""
             self.folder = ""
         if not self.folder or not os.access(self.common_dir, os.W_OK):
-            key = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:32]
+            key = sha256(os.fsencode(self.root))[:32]
             self.folder = os.path.join(cache_home or os.path.expanduser("~/.cache/postil"), key)
         # Work trees share the git directory and hold different files.
-        self.key = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:16]
+        self.key = sha256(os.fsencode(self.root))[:16]
         self.id_width = _id_width(self.common_dir)
 
     def typed(self, given: str) -> str:
@@ -240,6 +241,12 @@ def tell_ignored(tree: SourceTree, paths: Sequence[str]) -> list[str]:
             elif path in ignored:
                 said.append(f"git ignores {path}: a commit takes the comment along, and not the file it is about")
     return said
+
+
+def _ask(question: Question) -> bytes | None:
+    from postil.workspace.workers.parsing import ask  # ordinary texts never need it
+
+    return ask(question)
 
 
 def is_too_large(text: str) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from postil.comments.anchoring import line_holders
 from postil.comments.anchoring.line_holders import LineHolders
-from postil.comments.index import overview
+from postil.comments.index import catch_up
 from postil.comments.source_tree import Source, SourceTree
 from postil.workspace.paths import RelativePath
 from tests.comments.workspaces import commit, workspace, write
@@ -18,7 +18,7 @@ from tests.comments.workspaces import commit, workspace, write
 def test_a_changed_file_is_read_as_often_however_many_files_lost_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(overview, "MOST_LOST", 1)
+    monkeypatch.setattr(catch_up, "MOST_LOST", 1)
     files = {f"f{number}.py": "".join(f"value_{number}_{n} = {n}\n" for n in range(9)) for number in range(8)}
     comments = workspace(tmp_path, **files)
     for name in files:

@@ -42,11 +42,11 @@ def test_a_deleted_sidecar_that_no_commit_has_is_told_and_comes_back(tmp_path: P
     assert [each.id for each in checked.erased] == made
     assert checked.exit_status == 7
     assert comments.maintenance.doctor_erased().status == "warning"
-    assert comments.contract.glance() == "no comments. 2 that were written here are gone (comments_check)"
+    assert comments.glance() == "no comments. 2 that were written here are gone (comments_check)"
     assert [each.id for each in comments.maintenance.restore(made[1]).comments] == made
     assert json.loads(sidecar(tmp_path, "a.py"))["comments"] == whole["comments"]
     assert _erased(comments) == []
-    assert comments.contract.glance() == "2 open"
+    assert comments.glance() == "2 open"
 
 
 def test_without_git_a_deleted_sidecar_is_told_and_comes_back(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_deleted_sidecar_of_others_is_told_and_comes_back(tmp_path: Path) -> N
         f"a.py.comments: it is gone with 2 comments, and git has it; `postil comments restore {made[0]}` brings it back"
     )
     said = "no comments. 2 are gone with a comment file that another program deleted (comments_check)"
-    assert comments.contract.glance() == said
+    assert comments.glance() == said
     assert comments.maintenance.doctor_erased().seen == "another program took out 2: a.py.comments with 2 comments"
     back = comments.maintenance.restore(all=True)
     assert back.for_model() == "✅ a.py.comments is here again, with 2 comments"
@@ -118,7 +118,7 @@ def test_a_deleted_sidecar_is_told_with_all_its_comments_though_one_was_not_comm
     made.append(comments.add("a.py", 7, "not committed", "NOTE").commentId)
     (tmp_path / "a.py.comments").unlink()
     assert "it is gone with 3 comments, and git has it" in comments.maintenance.check_files().for_model()
-    assert "3 are gone with a comment file" in comments.contract.glance()
+    assert "3 are gone with a comment file" in comments.glance()
     assert "took out 3: " in comments.maintenance.doctor_erased().seen
     back = comments.maintenance.restore(all=True)
     assert back.for_model().startswith("✅ a.py.comments is here again, with 3 comments\n✅ ")
@@ -205,7 +205,7 @@ def test_what_git_took_out_or_was_deleted_with_its_source_is_not_told(
     assert not comments.store.has(RelativePath("a.py"))
     checked = comments.maintenance.check_files()
     assert (checked.erased, checked.faults) == ((), ())
-    assert "gone" not in comments.contract.glance()
+    assert "gone" not in comments.glance()
 
 
 def test_what_a_stash_holds_is_not_told_while_the_file_is_edited(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_what_the_git_of_a_submodule_took_out_is_not_told(tmp_path: Path) -> Non
     git(inside, "checkout", "-q", "-")
     assert not comments.store.has(RelativePath("sub/a.py"))
     assert _erased(comments) == []
-    assert "gone" not in comments.contract.glance()
+    assert "gone" not in comments.glance()
 
 
 def test_a_deleted_sidecar_of_a_submodule_comes_back_as_it_was_committed_there(tmp_path: Path) -> None:
@@ -258,16 +258,16 @@ def test_very_many_files_that_are_gone_are_counted_for_a_moment(
     for name in ("a", "b"):
         (tmp_path / f"{name}.py.comments").unlink()
     monkeypatch.setattr(taken_out, "ASKED_TOGETHER", 1)
-    assert "3 that were written here are gone" in comments.contract.glance()
+    assert "3 that were written here are gone" in comments.glance()
     monkeypatch.setattr(erased, "time", SimpleNamespace(monotonic=iter((0.0, 10.0)).__next__))
-    assert "more than 2 that were written here are gone" in comments.contract.glance()
+    assert "more than 2 that were written here are gone" in comments.glance()
 
 
 def test_a_glance_says_one_of_one(tmp_path: Path) -> None:
     comments = workspace(tmp_path, **{"a.py": CODE})
     comments.add("a.py", 2, "alone", "NOTE")
     (tmp_path / "a.py.comments").unlink()
-    assert comments.contract.glance() == "no comments. 1 that was written here is gone (comments_check)"
+    assert comments.glance() == "no comments. 1 that was written here is gone (comments_check)"
 
 
 def test_what_a_checkout_discarded_is_never_told_and_comes_back_by_its_name(tmp_path: Path) -> None:

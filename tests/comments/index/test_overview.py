@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from postil.comments.anchoring.line_holders import list_changed
-from postil.comments.index import overview
+from postil.comments.index import catch_up
 from postil.comments.source_tree import SourceTree
 from postil.core import call
 from postil.core.call import Call
@@ -105,7 +105,7 @@ def test_git_is_not_asked_for_lost_code_when_no_file_has_changed(
     )
     comments.add("a.py", 5, "about what is gone", "NOTE")
     write(tmp_path, "a.py", "nothing = None\n")
-    monkeypatch.setattr(overview, "ONE_TICK", 0)
+    monkeypatch.setattr(catch_up, "ONE_TICK", 0)
     assert comments.listed().comments[0].state == "orphaned"
     asked: list[str] = []
 
@@ -113,7 +113,7 @@ def test_git_is_not_asked_for_lost_code_when_no_file_has_changed(
         asked.append(revision)
         return list_changed(tree, revision)
 
-    monkeypatch.setattr(overview, "list_changed", ask)
+    monkeypatch.setattr(catch_up, "list_changed", ask)
     assert Comments(str(tmp_path)).listed().comments[0].state == "orphaned"
     assert asked == []
     write(tmp_path, "b.py", "b = 1\n\n\ndef gone():\n    return os.getcwd()\n")

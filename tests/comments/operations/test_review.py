@@ -11,7 +11,7 @@ import pytest
 from msgspec.json import encode
 
 from postil.comments.failures import SourceNotFound
-from postil.comments.index import overview
+from postil.comments.index import catch_up
 from postil.comments.operations import answers, review
 from postil.comments.operations.views import ViewTools
 from postil.core import call
@@ -81,7 +81,7 @@ def test_no_more_lost_comments_are_shown_than_asked_for_and_all_are_counted(comm
 def test_lost_comments_of_many_files_are_looked_for_part_by_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(overview, "MOST_LOST", 3)
+    monkeypatch.setattr(catch_up, "MOST_LOST", 3)
     files = {f"f{at}.py": CODE.replace("value", f"value_{at}") for at in range(5)}
     comments = workspace(tmp_path, **files)
     for name in files:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from postil.comments.failures import FileAccessDenied, SidecarDamaged
-from postil.comments.git import outside, taken_out
+from postil.comments.git import taken_out
 from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut
 from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
 from tests.workspace.repositories import git
@@ -203,7 +203,7 @@ def test_a_sparse_checkout_of_which_git_says_nothing_is_not_taken_for_one_that_l
 ) -> None:
     comments, _ = _begin(tmp_path)
     git(tmp_path, "sparse-checkout", "set", "--no-cone", "/*", "!a.py.comments")
-    monkeypatch.setattr(outside, "run_git", hang)
+    monkeypatch.setattr("postil.workspace.git.run_git", hang)
     with pytest.raises(GitTimedOut):
         comments.contract.add("a.py", 3, "one more")
     assert "is not known: git ls-files did not end" in comments.overview.outside()

@@ -41,7 +41,7 @@ def test_a_log_of_very_many_short_lines_is_read_to_a_bound(tmp_path: Path, monke
     monkeypatch.setattr(comments.tree, "path", lambda path: asked.append(path) or find(path))  # type: ignore[func-returns-value]
     with comments.store.log.open() as reader:
         assert len([*reader.rows()]) == 100
-    comments.contract.glance()
+    comments.glance()
     assert len(asked) == 10
     asked.clear()
     comments.maintenance.check_files()

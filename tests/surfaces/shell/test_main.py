@@ -111,6 +111,16 @@ def test_a_plain_command_imports_nothing_of_the_server_and_no_other_part(reposit
     assert packages & {"wire", "flows", "inbox", "comments", "tracker", "gitlab"} <= {words[0]}
 
 
+@pytest.mark.parametrize("words", [["comments", "list"], ["comments", "search", "why"], ["status"]], ids=" ".join)
+def test_comments_of_files_that_did_not_change_are_read_without_what_anchors_them(
+    repository: Path, words: list[str]
+) -> None:
+    assert run("postil", "comments", "add", "a.py", "1", "why?", cwd=repository).returncode == 0
+    imported_by(repository, ["comments", "list"])  # reads what changed
+    anchoring = {"rapidfuzz", "tree_sitter", "postil.comments.anchoring.locate", "postil.anchor.syntax.symbols"}
+    assert imported_by(repository, words) & (anchoring | {"pathlib", "subprocess"}) == set()
+
+
 def test_the_version_imports_nothing_at_all(repository: Path) -> None:
     assert imported_by(repository, ["--version"]) & (HEAVY | {"msgspec", "argparse", "typing", "re"}) == set()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from postil.anchor.syntax.languages import Question, ask_slow_texts_of, language_of, parses_everything_here
+from postil.anchor.syntax.languages import language_of, parses_everything_here
 from postil.anchor.syntax.symbols import Symbol, symbols
 from postil.comments.anchoring.deleted_between import Between
 from postil.comments.anchoring.locate import PresentSource, current_anchor, locate_all, locate_comments
@@ -39,7 +39,6 @@ class CommentReader:
 
     def __init__(self, tree: SourceTree, store: Store, versions: FileVersions) -> None:
         self.tree, self.store, self.versions = tree, store, versions
-        ask_slow_texts_of(_ask)
         self._known: dict[str, tuple[str, list[Located]]] = {}
 
     def file(self, path: RelativePath) -> list[Located]:
@@ -196,9 +195,3 @@ def list_versions(sidecar: Sidecar, present: PresentSource) -> set[str]:
     return {
         anchor.blob for marker in sidecar.markers if (anchor := current_anchor(marker)) and anchor.blob != present.blob
     }
-
-
-def _ask(question: Question) -> bytes | None:
-    from postil.workspace.workers.parsing import ask  # ordinary texts never need it
-
-    return ask(question)

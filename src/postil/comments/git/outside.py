@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from shlex import quote
 
 from postil.core.failure import Failure
-from postil.workspace.git import run_git
 
 MOST_NAMED = 3
 
@@ -58,6 +56,8 @@ def _is_sparse(git_dir: str) -> bool:
 
 
 def _list_outside(root: str, *paths: str) -> list[str]:
+    from postil.workspace.git import run_git  # few have a sparse checkout
+
     rows = run_git(root, "ls-files", "-t", "-z", "--", *paths).decode("utf-8", "surrogateescape").split("\0")
     marked = (row[2:] for row in rows if row.startswith("S "))
     return [name for name in marked if not os.path.lexists(os.path.join(root, name))]
@@ -66,4 +66,6 @@ def _list_outside(root: str, *paths: str) -> list[str]:
 def _add(folders: list[str]) -> str:
     if "" in folders:  # a cone always holds the root; without one its files are named by pattern
         return "`git sparse-checkout disable`"
+    from shlex import quote  # only here are commands told
+
     return f"`git sparse-checkout add {' '.join(map(quote, folders))}`"

@@ -47,6 +47,11 @@ class Note(Struct, frozen=True, array_like=True):
         return path, place, *astuple(self)[: len(_COLUMNS) - 2]
 
 
+def tell_caution(cautious: bool) -> str:
+    """Returns what is said of it in what is kept of a file: all of it was decided with it, or without."""
+    return " cautious" if cautious else ""
+
+
 class TooLarge(Exception):
     """A comment whose id, author or marker is larger than a comment may be: only a program makes one."""
 

@@ -26,7 +26,7 @@ from postil.comments.anchoring.locate import PresentSource, locate_comments, pla
 from postil.comments.anchoring.reader import CommentReader, list_past, list_versions
 from postil.comments.failures import SidecarDamaged, tell_problem
 from postil.comments.index.fit import fit
-from postil.comments.index.notes import TooLarge, make_note
+from postil.comments.index.notes import TooLarge, make_note, tell_caution
 from postil.comments.index.worker_answers import Read, read_answer, write_answer
 from postil.comments.model import Located
 from postil.comments.sidecar.document import Sidecar
@@ -69,7 +69,6 @@ MOST_QUEUED = 20
 """Files that were read and are not kept yet."""
 LONGER_PAST = 5.0
 """Seconds of CPU more for a large file whose versions in between are looked at, too."""
-CAUTION = {False: "", True: " cautious"}  # what is kept of a file was decided with it or without
 
 
 Past: TypeAlias = dict[str, list[tuple[str, str]]]
@@ -242,7 +241,7 @@ def _hold(reader: CommentReader, path: RelativePath, before: str, past: Past) ->
     ask = partial(list_past, reader.versions, past, len(source.text)) if past and source else None
     now = PresentSource(path, source, cautious=reader.tree.cautious, list_between=ask)
     digest = hashlib.sha1(data or b"", usedforsecurity=False).hexdigest()
-    content = f"{digest} {now.blob}{CAUTION[now.cautious]}"
+    content = f"{digest} {now.blob}{tell_caution(now.cautious)}"
     return _Held(reader.store.parse(path, data), now, content) if content != before else None
 
 

@@ -10,15 +10,6 @@ from msgspec import UNSET, Meta, to_builtins
 from msgspec.structs import replace
 
 from postil.anchor.syntax.languages import language_of
-from postil.anchor.syntax.symbols import (
-    Symbol,
-    describe_problem,
-    innermost,
-    problem_at,
-    symbols,
-    syntax_problems,
-)
-from postil.comments.anchoring.marker import make_marker
 from postil.comments.clock import new_id, now
 from postil.comments.failures import CommentChanged, CommentNotFound, SourceNotParsed
 from postil.comments.model import ALL_TAGS, TAGS, Addition, AiMeta, NewComment
@@ -58,16 +49,15 @@ from postil.comments.operations.wordings import reword
 from postil.comments.operations.written import NOT_NOTED, Added, Deleted, Edited
 from postil.comments.sidecar.format import detect_tag
 from postil.comments.sidecar.template import new_params
-from postil.comments.storage.first_write import tell_first
 from postil.comments.storage.store import Store, refuse_unlisted
 from postil.core import call
 from postil.core.arguments.typed import type_words
 from postil.core.failure import InvalidArguments, NotFound
-from postil.core.group import glance
 from postil.core.operation import Spelling, destroys, reads, writes
 from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
+    from postil.anchor.syntax.symbols import Symbol
     from postil.comments.part import CommentsContext
     from postil.comments.sidecar.document import Sidecar
     from postil.comments.source_tree import Source
@@ -104,7 +94,11 @@ def _warn_of_blank(source: Source, added: Added, anchor: str) -> str:
 
 
 def _warn_of_first(store: Store, path: str, anchor: str) -> str:
-    return "" if anchor == BY_CONTRACT else ". ".join(tell_first(store, [path]))
+    if anchor == BY_CONTRACT:
+        return ""
+    from postil.comments.storage.first_write import tell_first  # only for the first comment of a file
+
+    return ". ".join(tell_first(store, [path]))
 
 
 class ContractTools:
@@ -152,6 +146,14 @@ class ContractTools:
         copyOf: Annotated[str, Meta(description="Repeat this comment; `text` and `tag` are then its own")] = "",
     ) -> Added:
         """Add a new paired comment to a source file at a specific line"""
+        from postil.anchor.syntax.symbols import (  # only who adds reads what a source holds
+            describe_problem,
+            innermost,
+            problem_at,
+            symbols,
+            syntax_problems,
+        )
+
         tag = name_tag(tag)
         original = self._context.find(copyOf).comment if copyOf else None
         if original:
@@ -182,7 +184,9 @@ class ContractTools:
 
     def add_on(self, source: Source, line: int, text: str, author: str) -> Added:
         """Add a comment to a version of a source at hand."""
-        symbol = innermost(symbols(source.text, language_of(source.path)), line)
+        from postil.anchor.syntax.symbols import symbol_at
+
+        symbol = symbol_at(source.text, language_of(source.path), line)
         return self._add(source, symbol, line, text, author, detect_tag(text))
 
     def _add(
@@ -197,6 +201,8 @@ class ContractTools:
         ai: AiMeta | None = None,
         copy_of: str = "",
     ) -> Added:
+        from postil.comments.anchoring.marker import make_marker  # only who adds
+
         if ai is not None:
             check_ai(ai)
         made = now()
@@ -471,10 +477,3 @@ class ContractTools:
             if not held:
                 raise
         return change(RelativePath(held[0].filePath))
-
-    @glance
-    def glance(self) -> str:
-        """The comments in one line, for `postil status`."""
-        from postil.comments.operations.glance import tell_glance
-
-        return tell_glance(self._context)

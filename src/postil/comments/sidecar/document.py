@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from msgspec.structs import replace
 
-from postil.anchor.fingerprint import line_hash
 from postil.comments.failures import refuse_full
 from postil.comments.model import Addition, Comment, Marker
 from postil.comments.sidecar import dialects
@@ -54,6 +53,8 @@ class LineTexts(NamedTuple):
     @classmethod
     def at(cls, lines: Sequence[str], line: int) -> LineTexts:
         """Returns what is kept of a line of a source."""
+        from postil.anchor.fingerprint import line_hash  # brings in all that reads sources, which who lists needs not
+
         before, there, after = (lines[at].strip() if 0 <= at < len(lines) else "" for at in (line - 2, line - 1, line))
         longest = dialects.LONGEST_LINE
         return cls(line_hash(there), there[:longest], before[:longest], after[:longest])

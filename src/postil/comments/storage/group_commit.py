@@ -12,7 +12,6 @@ millisecond. Without the pipe everything works, a little later.
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import select
 import time
@@ -25,6 +24,7 @@ from msgspec import Struct
 from postil.comments.model import Addition
 from postil.core import limits
 from postil.workspace.clones.sharing import make_own_folder, share
+from postil.workspace.digest import sha256
 from postil.workspace.disk import open_regular, read_regular
 
 WAKE = ".wake"
@@ -158,4 +158,4 @@ def _remove_old(pipe: str) -> None:
 
 
 def _key(path: str) -> str:
-    return hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
+    return sha256(os.fsencode(path))[:16]
