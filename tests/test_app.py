@@ -10,6 +10,7 @@ import pytest
 
 from postil.app import PARTS, App, describe_part, group_class, read_catalogue
 from postil.contracts import CONTRACTS, instruct, united
+from postil.core import call
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import StorageFailed
 from postil.core.operation import Operation
@@ -202,9 +203,17 @@ def example(field: dict[str, Any], schema: dict[str, Any]) -> object:
     return empty.get(kind.get("type", "string"), max(kind.get("minimum", 1), 1))
 
 
-def test_the_status_has_a_line_of_every_part_that_is_on(tmp_path: Path) -> None:
+def test_the_status_has_a_line_of_every_part_that_is_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = {"HOME": str(tmp_path)}
     app = App(load(home, str(tmp_path)))
+    heard: list[str] = []
+
+    def hear(doing: call.Call, done: float, total: float | None = None, message: str = "") -> None:
+        heard.append(message)
+
+    monkeypatch.setattr(call.Call, "progress", hear)
+    app.glances()
+    assert heard == ["looking at inbox", "looking at comments", "looking at tracker"]
     assert {part for part, _ in app.glances()} == {"inbox", "comments", "tracker", "gitlab"}
     assert ("gitlab", "not connected (postil gitlab connect)") in app.glances()
     connected = App(load({**home, "GITLAB_TOKEN": "hush"}, str(tmp_path))).glances()

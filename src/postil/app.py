@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from postil.core import call
 from postil.core.catalogue import Catalogue, OperationEntry
 from postil.core.failure import Failure
 from postil.core.registry import Offer, Registry
@@ -233,7 +234,8 @@ class App:
         """Returns one line from every part: of its method that is marked with `@glance`, or of the settings."""
         registry = self.registry()
         lines: list[tuple[str, str]] = []
-        for entry in registry.glances:
+        for number, entry in enumerate(registry.glances):
+            call.current().progress(number, len(registry.glances), f"looking at {entry.part}")
             try:
                 lines.append((entry.part, registry.method(entry)()))
             except Failure as failure:  # one part that cannot work here must not hide the others

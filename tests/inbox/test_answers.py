@@ -62,6 +62,9 @@ def test_lists_waits_changes_and_menus_are_text() -> None:
     assert Listed(()).for_model() == Listed(()).for_person() == "No open messages"
     assert "1 new answer: `postil inbox list --all`" in Listed((), new_answers=1).for_person()
     assert Listed((one, one)).for_model().count("#12 queued") == 2
+    assert Listed((), asked="all").for_model() == "No messages"
+    assert Listed((), asked="drafts").for_model() == "No drafts"
+    assert "--all" not in Listed((one,), new_answers=1, asked="all").for_person(), "who asked so need not be told to"
     assert Waited((), 7).for_model() == "No new messages from lazygit\n\nTo wait for the next one: after=7"
     assert Changed(one, "#12 seen").for_model() == "#12 seen"
     assert Picked((("1-2", "x|y"), ("file", "all"))).for_model() == "1-2|x|y\nfile|all"

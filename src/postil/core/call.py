@@ -188,6 +188,12 @@ def current() -> Call:
     return _current.get() or Call()
 
 
+def is_piped() -> bool:
+    """Whether what a person asked for goes to a file or a program: it gets texts whole."""
+    doing = current()
+    return doing.person and not doing.columns
+
+
 def enter(call: Call) -> None:
     """Make this the call in progress, for the rest of the present context."""
     _current.set(call)

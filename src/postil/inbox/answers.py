@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -219,11 +219,17 @@ class Listed(_Page, frozen=True, omit_defaults=True):
     """How many follow; `after` is the number of the last one here."""
     new_answers: int = 0
     note: str = ""
+    asked: Literal["", "all", "drafts"] = ""
+    """Which were asked for, where not the open ones: who asked knows it."""
+
+    def plain(self) -> Listed:
+        return msgspec.structs.replace(self, asked="")
 
     def for_model(self) -> str:
         """All of them, each with its words and the last answers."""
         if not self.messages:
-            return _with_note("No open messages", self.note)
+            which = {"": "open messages", "all": "messages", "drafts": "drafts"}[self.asked]
+            return _with_note(f"No {which}", self.note)
         pieces = _list_fitting(self.messages)
         if more := self.more + len(self.messages) - len(pieces):
             pieces.append(f"{more} more: list with after={self.messages[len(pieces) - 1].id}")
@@ -231,7 +237,7 @@ class Listed(_Page, frozen=True, omit_defaults=True):
 
     def for_person(self) -> str:
         """The same, and how many answers the person has not been told of: closed messages are not in the list."""
-        if not self.new_answers:
+        if not self.new_answers or self.asked == "all":
             return self.for_model()
         answers = "1 new answer" if self.new_answers == 1 else f"{self.new_answers} new answers"
         return f"{self.for_model()}\n\n{answers}: `postil inbox list --all` shows closed messages too"
@@ -480,7 +486,7 @@ def cut_page(messages: Sequence[Shown], room: int = ROOM) -> tuple[Shown, ...]:
 
 
 def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[:most] + " …"
+    return text if len(text) <= most or call.is_piped() else text[:most] + " …"
 
 
 def _quote(text: str, author: str, margin: str = MARGIN) -> Piece:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -13,9 +14,10 @@ from postil.comments.model import Candidate
 from postil.comments.operations.answers import CommentNow
 from postil.comments.operations.by_id import Shown
 from postil.comments.storage.store import Store
+from postil.core import call
 from postil.core.failure import Conflict, InvalidArguments, NotFound
 from tests.comments.sidecars import EXTENSION, SOURCE, as_javascript
-from tests.comments.workspaces import Comments, commit, root_of, sidecar, workspace, write
+from tests.comments.workspaces import Comments, Typed, commit, root_of, sidecar, workspace, write
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 
@@ -265,3 +267,21 @@ def test_candidates_of_several_lines_are_shown_on_one_line_each() -> None:
     now = CommentNow("c_1", "a.py", 1, "why?", "Ann", "", "", "review", candidates=(option,))
     rows = Shown(now).for_model().split("\n")
     assert rows[rows.index("may be at:") + 1] == "  1. b.py:7 (0.50) def one(): …"
+
+
+def test_a_pipe_gets_whole_what_a_terminal_gets_the_beginning_of(comments: Comments) -> None:
+    words = f"{'very ' * 40}long\nand more"
+    comments.add("a.py", 2, words, "NOTE")
+    listed = comments.listed()
+
+    def tell(columns: int) -> str:
+        reader = Typed()
+        reader.columns = columns
+        context = copy_context()
+        context.run(call.enter, reader)
+        return str(context.run(listed.for_person))
+
+    assert words.replace("\n", " ") in tell(0)
+    assert "long" not in tell(80)
+    assert "…" in tell(80)
+    assert "long" not in listed.for_model(), "an assistant asks for the rest"

@@ -15,7 +15,7 @@ from postil.comments.index import catch_up
 from postil.comments.operations import answers, review
 from postil.comments.operations.views import ViewTools
 from postil.core import call
-from tests.comments.workspaces import Comments, root_of, workspace, write
+from tests.comments.workspaces import Comments, Typed, root_of, workspace, write
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 
@@ -45,6 +45,29 @@ def test_a_person_reviews_uncertain_comments_at_a_terminal(comments: Comments, m
     assert "Deleted from a.py; `postil comments undo c_" in said.getvalue()
     assert (reviewed.placed, reviewed.deleted, reviewed.skipped) == (1, 1, 1)
     assert [(each.text, each.line) for each in comments.listed(state="exact").comments] == [("about 3", 2)]
+
+
+def test_a_person_reads_short_names_of_what_is_to_review(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
+    identity = comments.add("a.py", 3, "about 3", "NOTE").commentId
+    write(root_of(comments), "a.py", "alpha = 'a'\nbeta = 'b'\n")
+    name = comments.context.short_names()[identity]
+    assert len(name) < len(identity)
+    assert identity in comments.reviewing.review().for_model()
+    person = Typed()
+    call.enter(person)
+    said = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", said)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(":2\n"))
+    try:
+        waiting = comments.reviewing.review()
+        person.interactive = True
+        comments.reviewing.review()
+    finally:
+        call.enter(call.Call())
+    assert name in waiting.for_person()
+    assert identity not in waiting.for_person()
+    assert b"names" not in encode(waiting.plain())
+    assert f"`postil comments undo {name}` undoes it" in said.getvalue()
 
 
 def test_lost_comments_come_a_page_at_a_time(comments: Comments) -> None:

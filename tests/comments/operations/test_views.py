@@ -393,7 +393,14 @@ def test_a_view_of_some_lines_shows_these_and_the_comments_on_them(comments: Com
     assert "what is elsewhere" not in viewed.text
     assert viewed.text.splitlines()[-1].split()[0] == "6"
     with pytest.raises(InvalidArguments, match="Invalid line number"):
-        views(comments).view("a.py:2-9999")
+        views(comments).view("a.py:9998-9999")
+
+
+def test_a_view_beyond_the_end_of_a_file_shows_what_there_is_and_says_so(comments: Comments) -> None:
+    count = CODE.count("\n")
+    *shown, said = views(comments).view(f"a.py:{count - 1}-{count + 2}").text.splitlines()
+    assert shown[-1].split()[0] == str(count)
+    assert said == f"a.py ends at line {count}: {count + 2} is beyond it"
 
 
 def test_short_names_are_taken_wherever_an_id_is(comments: Comments) -> None:

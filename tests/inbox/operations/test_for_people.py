@@ -57,6 +57,7 @@ def test_closed_messages_are_listed_on_request_in_their_order(people: PeopleTool
     people.withdraw(2)
     assert [one.comment for one in people.list_messages().messages] == ["one", "three"]
     assert [one.state for one in people.list_messages(all=True).messages] == ["queued", "dismissed", "queued"]
+    assert [people.list_messages(all=True).asked, people.list_messages(drafts=True).asked] == ["all", "drafts"]
 
 
 class _Busy(MemoryState):

@@ -30,7 +30,9 @@ def test_a_key_is_made_listed_and_revoked_by_the_shell(
     assert key.startswith("postil_")
     listed = json.loads(run("postil", "key", "list", "--json", cwd=repository).stdout)
     assert [(one["name"], one["may"]) for one in listed] == [("ci", ["workspace"])]
-    assert key not in run("postil", "key", "list", cwd=repository).stdout
+    shown_keys = run("postil", "key", "list", cwd=repository).stdout
+    assert key not in shown_keys
+    assert shown_keys.split("\n")[0].split() == ["NAME", "KEY", "CREATED", "MAY"]
     assert run("postil", "key", "create", "ci", cwd=repository).returncode == 6
     assert run("postil", "key", "create", "../x", cwd=repository).returncode == 2
     assert run("postil", "key", "create", "x", "--days", "0", cwd=repository).returncode == 2

@@ -49,6 +49,16 @@ def test_a_table_fits_the_terminal_and_wide_letters_stay_in_their_column(reposit
     assert "just now" in text
 
 
+def test_a_pipe_gets_titles_and_labels_whole(repository: Path):
+    labels = tuple(f"label-{number}" for number in range(30))
+    Tracker(repository).tools.create("a" * 200, labels=labels)
+    asked = ("list", "issue", "--columns", "title,labels")
+    for told in (said(repository, *asked), said(repository, "--repo", str(repository), *asked)):
+        title, names = told.splitlines()[1].split()
+        assert title == "a" * 200
+        assert sorted(names.split(",")) == sorted(labels)
+
+
 def test_the_people_of_an_issue_have_a_column(repository: Path):
     tools = Tracker(repository).tools
     tools.create("One", assignees=("bob", "ann"))

@@ -465,6 +465,14 @@ class Exported(Answer, frozen=True, omit_defaults=True):
         return (warn_damaged(self.damaged) + warn_outside(self.outside)).strip()
 
 
+def cut_said(text: str, most: int) -> str:
+    """Returns the beginning of the first line of what was said; all of it where no terminal has to hold it."""
+    if call.is_piped():
+        return on_one_line(text)
+    first, _, rest = text.partition("\n")
+    return first[:most] + ("…" if rest or len(first) > most else "")
+
+
 def show_row(each: CommentNow, name: str) -> str:
     """Returns a comment on one line, for people: a name that can be typed, who said it, and how long ago."""
     where = f"{each.path}:{each.lines}"
@@ -473,8 +481,7 @@ def show_row(each: CommentNow, name: str) -> str:
     mark = "" if each.state in ("exact", "moved") else f" [{each.state}]"
     mark += f"{' [stale]' * each.stale}{each.wordings}"
     status = "" if each.status == "open" else f" [{each.status}]"
-    first, _, rest = strip_tag(each.said, each.tag).partition("\n")
-    said = first[:80] + ("…" if rest or len(first) > 80 else "")
+    said = cut_said(strip_tag(each.said, each.tag), 80)
     replies = f" (+{len(each.replies)})" if each.replies else ""
     who = f"{each.signed}, {call.current().tell_moment(each.created)}"
     return on_one_line(f"{name:>6}  {where}  [{each.tag or 'COMMENT'}]{mark}{status}  {who}: {said}{replies}")
@@ -488,7 +495,6 @@ def show_line(each: CommentNow) -> str:
     mark = "" if each.state in ("exact", "moved") else f" [{each.state}]"
     mark += f"{' [stale]' * each.stale}{each.wordings}"
     status = "" if each.status == "open" else f" ({each.status})"
-    first, _, rest = strip_tag(each.said, each.tag).partition("\n")
-    said = first[:100] + ("…" if rest or len(first) > 100 else "")
+    said = cut_said(strip_tag(each.said, each.tag), 100)
     answered = f" (+{len(each.replies)})" if each.replies else ""
     return on_one_line(f"{where}  {each.tag or 'COMMENT'}{mark}{status}  {each.signed}: {said}{answered}  {each.id}")

@@ -10,6 +10,7 @@ from msgspec import Struct
 from postil.comments.clock import now
 from postil.comments.failures import CommentNotFound
 from postil.comments.model import sign_words
+from postil.comments.operations.answers import cut_said
 from postil.comments.operations.written import Deleted
 from postil.comments.sidecar.noted import Noted
 from postil.comments.sidecar.short_ids import is_named, is_short
@@ -102,8 +103,7 @@ def show_name(each: Erased) -> str:
 
 def show_said(each: Erased) -> str:
     """Who said what, in a few words."""
-    first, _, rest = each.text.partition("\n")
-    return f"{sign_words(each.author, each.editedBy)}: {first[:80]}" + ("…" if rest or len(first) > 80 else "")
+    return f"{sign_words(each.author, each.editedBy)}: {cut_said(each.text, 80)}"
 
 
 def tell_vanished(context: CommentsContext, there: Collection[str]) -> str:

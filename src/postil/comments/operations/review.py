@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -99,6 +99,18 @@ class Orphaned(Answer, frozen=True, omit_defaults=True):
         return [f"{len(self.comments)} of {self.total} are shown ({how})"] if self.total > len(self.comments) else []
 
 
+class PlainReviewed(Struct, frozen=True):
+    """What a person decided, as programs get it."""
+
+    placed: int
+    deleted: int
+    skipped: int
+    waiting: tuple[CommentNow, ...] = ()
+    resolved: int = 0
+    total: int = 0
+    damaged: tuple[Damage, ...] = ()
+
+
 class Reviewed(Answer, frozen=True):
     """What a person decided about uncertain comments."""
 
@@ -110,17 +122,30 @@ class Reviewed(Answer, frozen=True):
     total: int = 0
     """How many wait in all, where not all are shown."""
     damaged: tuple[Damage, ...] = ()
+    names: Mapping[str, str] = NO_NAMES
+    """Short names for people, which every command takes."""
 
     @property
     def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
         """7 when a comment file could not be read: something may be missing here."""
         return 7 if self.damaged else 0
 
+    def plain(self) -> PlainReviewed:
+        return PlainReviewed(
+            self.placed, self.deleted, self.skipped, self.waiting, self.resolved, self.total, self.damaged
+        )
+
     def for_model(self) -> str:
+        return self._tell(show_line)
+
+    def for_person(self) -> str:
+        return self._tell(lambda each: show_row(each, self.names.get(each.id, each.id)))
+
+    def _tell(self, show: Callable[[CommentNow], str]) -> str:
         if self.waiting:
             shown = [f"{len(self.waiting)} of {self.total} are shown"] if self.total > len(self.waiting) else []
             head = "To review (run it on a terminal to decide):"
-            said = "\n".join([head, *(_show_options(each, show_line(each)) for each in self.waiting), *shown])
+            said = "\n".join([head, *(_show_options(each, show(each)) for each in self.waiting), *shown])
         else:
             done = f"{self.placed} placed, {self.resolved} resolved, {self.deleted} deleted"
             said = f"{done}, {self.skipped} left as they were"
@@ -221,14 +246,15 @@ class ReviewTools:
             each.comment.id for where in (LOST, STALE) for each in self._find(file, f"{where} AND status = 'open'")
         ]
         damaged = self._context.overview.damaged(self._context.tree.where(file))
-        if not call.current().interactive:
-            return Reviewed(0, 0, 0, self._read(waiting[:MOST_SHOWN]), total=len(waiting), damaged=damaged)
         names = self._name()
+        if not call.current().interactive:
+            shown = self._read(waiting[:MOST_SHOWN])
+            return Reviewed(0, 0, 0, shown, total=len(waiting), damaged=damaged, names=names)
         count = {"placed": 0, "resolved": 0, "deleted": 0, "skipped": 0}
         for number, each in enumerate(self._read_by_turns(waiting), 1):
             head = f"[{number}/{len(waiting)}] {show_row(each, names.get(each.id, each.id)).lstrip()}"
             _say(f"\n{harmless(_show_options(each, head))}\n")
-            did = self._decide(each)
+            did = self._decide(each, names.get(each.id, each.id))
             if did is None:
                 count["skipped"] += len(waiting) - number + 1
                 break
@@ -245,8 +271,11 @@ class ReviewTools:
         found = {each.comment.id: each for each in self._context.overview.where(f"id {LISTED}", encode(names).decode())}
         return self._explain([found[name] for name in names if name in found])
 
-    def _decide(self, each: CommentNow) -> Done | None:
-        """Ask what is to become of a comment until it can be done, and do it. Returns None to end the review."""
+    def _decide(self, each: CommentNow, name: str) -> Done | None:
+        """Ask what is to become of a comment until it can be done, and do it. Returns None to end the review.
+
+        `name`: how a person calls it.
+        """
         here = self._context.tree.source_or_none(RelativePath(each.path)) is not None
         while True:
             decision = _ask(each, here=here)
@@ -258,7 +287,7 @@ class ReviewTools:
                 _say(f"{harmless(fault.text())}\n")
                 continue
             if where:
-                _say(f"{did.capitalize()}{harmless(where)}; `postil comments undo {type_words(each.id)}` undoes it\n")
+                _say(f"{did.capitalize()}{harmless(where)}; `postil comments undo {type_words(name)}` undoes it\n")
             return did
 
     def _carry_out(self, each: CommentNow, decision: Decision) -> tuple[Done, str]:

@@ -12,7 +12,7 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from postil.comments.model import Damage
-from postil.comments.operations.answers import CommentNow, comment_now, show_line, warn_damaged, warn_outside
+from postil.comments.operations.answers import CommentNow, comment_now, cut_said, show_line, warn_damaged, warn_outside
 from postil.comments.operations.by_id import LISTED, is_on
 from postil.comments.operations.validation import Where
 from postil.comments.search.filters import file_matches
@@ -168,10 +168,13 @@ class ViewTools:
         ]
         found.sort(key=lambda each: (each.line, each.created, each.id))
         around: Sequence[int] = ()
+        ends = ""
         if last:
-            lines = context.tree.source_with_line(path, first, last).lines
+            count = len(context.tree.source_with_line(path, first).lines)
+            ends = f"{path} ends at line {count}: {last} is beyond it" if last > count else ""
+            last = min(last, count)
             found = [each for each in found if is_on(each, path, first, last)]
-            around = [*range(first, last + 1), *(min(max(each.line, each.endLine), len(lines)) for each in found)]
+            around = [*range(first, last + 1), *(min(max(each.line, each.endLine), count) for each in found)]
         added, removed = None, None
         if diff:
             from postil.comments.show.changed_lines import find_base, find_changed
@@ -187,6 +190,7 @@ class ViewTools:
         text = render_view(path, code, found, short, added=added, removed=removed, whole=is_whole, around=around)
         if not text:
             text = f"{path} has no open comments" + (f", and nothing changed in it since {diff}." if diff else ".")
+        text = f"{text}\n{ends}" if ends else text
         brief = ""
         if is_whole and found and len(text) > LARGEST:
             brief = render_view(path, code, found, short, whole=False)
@@ -340,8 +344,7 @@ def render_text(sidecar: Sidecar) -> str:
 
 def _show_step(each: Step) -> str:
     name = {"said": "+", "deleted": "-", "replied": ">", "edited": "~", "resolved": "✓", "reopened": "○", "moved": "→"}
-    first, _, rest = each.text.partition("\n")
-    said = first[:100] + ("…" if rest or len(first) > 100 else "")
+    said = cut_said(each.text, 100)
     more = f" (was in {each.before})" if each.what == "moved" else ""
     where = f"{each.movedTo or each.filePath}:{each.line}"
     return f"{name[each.what]} {each.what:8} {where}  {each.author}: {said}{more}  {each.commentId}"

@@ -208,7 +208,8 @@ class PeopleTools:
         shown = tuple(self._inbox.show(message) for message in messages)
         page = shown if person else cut_page(shown)
         note = "" if page else self._inbox.warn_outside()
-        return Listed(page, find_last(look.messages), len(shown) - len(page), look.answers, note)
+        asked = "drafts" if drafts else "all" if all else ""
+        return Listed(page, find_last(look.messages), len(shown) - len(page), look.answers, note, asked)
 
     @reads("inbox_show", shell="inbox show", positional=("id",))
     def show(

@@ -91,7 +91,8 @@ def run_key(composed: Composition, words: list[str], program: str, options: Glob
             (str(key["name"]), f"key:{key['id']}", told(str(key["created"])), ", ".join(map(str, key["may"])))  # type: ignore[arg-type]
             for key in keys
         ]
-        return show(table(rows) if rows else "No access keys", composed.settings, as_json=False)
+        head = ("NAME", "KEY", "CREATED", "MAY")
+        return show(table([head, *rows]) if rows else "No access keys", composed.settings, as_json=False)
     if not access_keys.NAME.fullmatch(name):
         raise Usage("A key needs a name of letters, digits and . _ @ -", advice=f"{program} key {verb} NAME")
     if options.flags.get("read_only") or composed.settings.read_only:

@@ -87,9 +87,9 @@ def _draw_cells(
         title = flatten(row.title)
         yield {
             "id": row.id if full else short.get(row.id, row.id[:8]),
-            "title": title if full or how.width or len(title) <= 60 else title[:59] + "…",
+            "title": title,
             "status": flatten(row.status),
-            "labels": _draw_labels(row, full) if row.labels else "",
+            "labels": _draw_labels(row, full or not how.width) if row.labels else "",
             "comments": str(row.comments),
             "updated": format_age(row.updated_ts, how.now) if how.now else flatten(row.updated_ts[:19]) + "Z",
             "milestone": flatten(milestones.get(row.milestone, row.milestone[:8])),

@@ -166,6 +166,9 @@ def test_the_list_says_where_code_in_doubt_may_be(browser: Browser, served: Serv
         expect(header).to_contain_text(f"may be at {likely['path']}:{likely['line']}")
         link = header.get_by_role("link", name=f"{likely['path']}:{likely['line']}")
         expect(link).to_have_attribute("href", f"/comments/file?file={likely['path']}#L{likely['line']}")
+        page.goto(served.base + "/comments/doubts")
+        marked = page.locator("section.doubt li").first.locator("pre mark")
+        expect(marked).to_have_text(code.splitlines()[1], use_inner_text=True)
 
 
 def test_a_comment_is_edited_in_place_and_the_edit_undone(browser: Browser, served: ServedPage) -> None:

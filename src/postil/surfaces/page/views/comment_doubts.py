@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from postil.surfaces.page.layout import empty
-from postil.surfaces.page.markup import Html, tag
+from postil.surfaces.page.markup import Child, Html, tag
 from postil.surfaces.page.views.comment_thread import (
     Candidate,
     Comment,
@@ -102,7 +102,6 @@ def _show_elsewhere(visit: Visit, address: str, one: Comment) -> Html:
 
 
 def _show_candidate(visit: Visit, one: Comment, number: int, each: Candidate) -> Html:
-    code = "\n".join(each.around) or each.text
     inside = f", in {each.inside}" if each.inside else ""
     place = make_button(
         visit, f"/comments/{one.id}/place", f"Here ({number})", str(number), file=each.path, line=str(each.line)
@@ -111,9 +110,18 @@ def _show_candidate(visit: Visit, one: Comment, number: int, each: Candidate) ->
         "li",
         tag("a", f"{each.path}:{each.line}", href=file_address(each.path, each.line)),
         f"{inside}, {round(each.confidence * 100)} %",
-        tag("pre", code, tabindex="0"),
+        tag("pre", _show_lines(each), tabindex="0"),
         place if visit.offers("move_comment") else None,
     )
+
+
+def _show_lines(each: Candidate) -> list[Child]:
+    """Returns the lines around a candidate, its own one marked."""
+    at = min(each.line, 2) - 1
+    if at >= len(each.around):
+        return [tag("mark", each.text)]
+    above, own, below = each.around[:at], each.around[at], each.around[at + 1 :]
+    return [*(f"{line}\n" for line in above), tag("mark", own), *(f"\n{line}" for line in below)]
 
 
 async def place(visit: Visit, id: str) -> Moved:
