@@ -114,6 +114,16 @@ def test_a_stored_answer_has_the_operations_own_type(count: Operation) -> None:
     assert recall(count, b'{"count": 7}') == Counted(7)
 
 
+@pytest.mark.parametrize(
+    "stored", [b'{"count":"7"}', b'{"count":', b'{"x":"\xff","count":"\xff"}', b'![1,"\xff","",{}]', b"![1]"]
+)
+def test_a_stored_answer_that_cannot_be_read_is_told_and_no_effect_is_made_again(
+    count: Operation, stored: bytes
+) -> None:
+    with pytest.raises(Conflict, match="cannot be read any more"):
+        recall(count, stored)
+
+
 def test_a_key_belongs_to_its_caller_and_its_operation() -> None:
     def claimed_by(principal: str, operation: Operation) -> str:
         call.enter(Call(Caller(principal)))

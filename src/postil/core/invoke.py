@@ -6,20 +6,23 @@ Every surface calls through here, so an operation behaves the same on all of the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from postil.core import call
 from postil.core.effects.joining import joining
-from postil.core.failure import Failure, InvalidArguments
+from postil.core.failure import Conflict, Failure, InvalidArguments
 from postil.core.operation import Operation
+from postil.core.others.unreadable import UNREADABLE
 
 if TYPE_CHECKING:
     from postil.core.ports import Keys
 
 LONGEST_KEY = 256
 _DOUBT = b"!"  # no JSON begins with it
+_Doubtful: TypeAlias = tuple[int, str, str, dict[str, Any]]
+"""Code, sentence, advice and facts of a failure."""
 
 
 def once(operation: Operation, arguments: object, key: str, keys: Keys, run: Callable[[], object]) -> object:
@@ -60,10 +63,19 @@ def claim(operation: Operation, arguments: object, key: str) -> tuple[str, str]:
 
 
 def recall(operation: Operation, stored: bytes) -> object:
-    """Returns the stored outcome as the operation's own result type; a doubtful failure is raised again."""
-    if stored.startswith(_DOUBT):
-        code, message, advice, data = msgspec.json.decode(stored[len(_DOUBT) :])
-        again = Failure(message, advice=advice, **data)
-        again.code = code
-        raise again
-    return msgspec.json.decode(stored, type=operation.result or Any)
+    """Returns the stored outcome as the operation's own result type; a doubtful failure is raised again.
+
+    Raises Conflict for one that cannot be read: of another version, or damaged.
+    """
+    try:
+        if not stored.startswith(_DOUBT):
+            return msgspec.json.decode(stored, type=operation.result or Any)
+        code, message, advice, data = msgspec.json.decode(stored[len(_DOUBT) :], type=_Doubtful)
+    except UNREADABLE:
+        raise Conflict(
+            "The first call with this idempotency key ended, and what it answered cannot be read any more",
+            advice="Look whether the effect is there; if it is not, call again with a new key",
+        ) from None
+    again = Failure(message, advice=advice, **data)
+    again.code = code
+    raise again

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.comments.sidecar.json_edit import Document, new_document
+from postil.comments.sidecar.merge import merge_sidecars
 from tests.comments.sidecars import (
     as_javascript,
 )
+from tests.comments.workspaces import workspace
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=20),
@@ -49,3 +53,19 @@ def test_changing_one_item_of_any_document_changes_that_item_alone(
         listed.remove(at)
         del expected[at]
     assert json.loads(document.text()) == {**whole, "items": expected}
+
+
+@pytest.mark.parametrize("number", [b"9" * 5_000, b"1e999"])
+def test_a_number_that_no_decoder_takes_is_kept_through_every_edit(tmp_path: Path, number: bytes) -> None:
+    comments = workspace(tmp_path, **{"a.py": "one = 1\n", "b.py": "one = 1\n"})
+    name = comments.add("a.py", 1, "one", "NOTE").commentId
+    kept = tmp_path / "a.py.comments"
+    before = kept.read_bytes()
+    kept.write_bytes(before.replace(b'"text"', b'"theirs": ' + number + b', "text"', 1))
+    comments.reply(name, "a reply")
+    comments.resolve(name)
+    (shown,) = comments.listed("a.py", status="resolved").comments
+    assert (shown.text, shown.status) == ("one", "resolved")
+    assert number in merge_sidecars("a.py", before, before, kept.read_bytes())
+    comments.move("a.py", "b.py", name, 1)
+    assert b'"theirs": ' + number in (tmp_path / "b.py.comments").read_bytes()

@@ -37,3 +37,4 @@ def test_half_a_diff_is_read_as_far_as_it_goes() -> None:
     (hunk,) = parse_hunks("@@ -1,9 +1,9 @@\n a\n+b")
     assert len(hunk.lines) == 2
     assert parse_hunks("no diff at all") == parse_hunks("") == []
+    assert parse_hunks(f"@@ -{'9' * 5_000} +1 @@\n-a\n+b\n") == []

@@ -47,6 +47,7 @@ def install_fake_lazygit(folder: Path, prints: str, status: int = 0) -> None:
 @pytest.mark.parametrize(
     ("prints", "version"),
     [
+        ("version=" + "9" * 5_000 + ".1", None),
         (
             "commit=, build date=, build source='debian', version='0.50.0+ds1-1+b2', os=linux, git version=2.39.5",
             (0, 50),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.tracker.foreign import ALPHA, EVENTS, OLD, commit, told, write_entity
 from tests.tracker.groups import Tracker
 from tests.tracker.programs import answered, git, run, said
@@ -106,3 +108,18 @@ def test_a_story_with_a_text_that_is_no_text_is_named_and_keeps_no_other_up(repo
     found = json.loads(done.stdout)
     assert (done.returncode, found["created"], len(found["unread"])) == (7, 1, 1), done.stderr
     assert other in found["unread"][0]
+
+
+@pytest.mark.parametrize(
+    "committer", ["Ann <ann@x> " + "9" * 5_000 + " +0000", "Ann <ann@x>", "Ann <ann@x> soon +0000"]
+)
+def test_a_commit_that_does_not_say_when_it_was_made_is_named(repository: Path, committer: str):
+    top = git(repository, "mktree").strip()
+    text = f"tree {top}\nauthor Ann <ann@x> 1 +0000\ncommitter {committer}\n\ngit-mile-event: e1\n\n{{}}"
+    path = repository / "commit"
+    path.write_text(text)
+    oid = git(repository, "hash-object", "-t", "commit", "-w", "--literally", "commit").strip()
+    for kind, name in (("entities", OLD), ("tasks", "0199f000-0000-7000-8000-000000000001")):
+        git(repository, "update-ref", f"refs/git-mile/{kind}/{name}", oid)
+    done = run(repository, "import", "--source", "git-mile", "--json")
+    assert (done.returncode, len(json.loads(done.stdout)["unread"])) == (7, 2), done.stderr

@@ -362,10 +362,20 @@ def decode_value(text: Piece) -> object:
 
 
 def decode_object(text: Piece) -> JsonObject:
-    """Returns an object with every key it has."""
-    value = decode_value(text)
+    """Returns an object with every key it has; what no decoder takes, as a number of 5,000 digits, is kept as text."""
+    try:
+        value = decode_json(text)
+    except UNREADABLE:
+        value = {key: _decode_or_keep(each) for key, each in msgspec.json.decode(text, type=dict[str, Raw]).items()}
     assert isinstance(value, dict)
     return cast(JsonObject, value)
+
+
+def _decode_or_keep(text: Raw) -> object:
+    try:
+        return decode_json(text)
+    except UNREADABLE:
+        return text
 
 
 def new_document(values: JsonObject) -> bytes:

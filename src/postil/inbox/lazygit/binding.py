@@ -64,7 +64,7 @@ class BadKey(InvalidArguments):
 
 def parse_version(said: bytes) -> Version | None:
     """Returns the version that `lazygit --version` prints, or None if it does not say."""
-    found = re.search(rb"(?<!git )version='?v?(\d+)\.(\d+)", said)
+    found = re.search(rb"(?<!git )version='?v?(\d{1,9})\.(\d{1,9})", said)
     return (int(found[1]), int(found[2])) if found else None
 
 

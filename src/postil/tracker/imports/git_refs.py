@@ -7,6 +7,7 @@ that one that cannot be read hides no other.
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
@@ -24,6 +25,8 @@ MOST_READ = 2 * limits.LOG_OBJECT
 """Bytes of the files of one story: what they say is held until it is written."""
 Reader = Callable[["ForeignObjects", str, str], ForeignHistory | None]
 """From a ref's commit and the last part of its name to a story; None for what is no issue."""
+_WRITTEN = re.compile(rb" -?\d{1,18} \S+\Z")
+"""How the line of who made a commit ends: with the second, and the zone."""
 
 
 def read_refs(root: str, source: str) -> tuple[list[ForeignHistory], list[str]]:
@@ -75,6 +78,8 @@ class ForeignObjects:
         for line in top.split(b"\n"):
             key, _, value = line.partition(b" ")
             head.setdefault(key, []).append(value)
+        if b"tree" not in head or not _WRITTEN.search(head.get(b"committer", [b""])[0]):
+            raise LogDamaged(oid, "a commit without a tree or a time")
         return head, message
 
     def ancestry(self, oid: str) -> Iterator[tuple[str, dict[bytes, list[bytes]], bytes]]:
