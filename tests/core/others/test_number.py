@@ -19,7 +19,6 @@ from postil.gitlab.instance.records import parse
 from tests.tree import modules
 
 KNOWN = {
-    "core/invoke.py": "what we stored",
     "surfaces/setup/jsonc.py": "one name or word of a file",
     "surfaces/setup/probe.py": "what our own server says",
     "surfaces/shell/commands.py": "our catalogue, or a word that a person types",
