@@ -179,6 +179,7 @@ def _shorten(principal: str, named: str, longest: int) -> str:
 
 
 _CUT = "…"
+_PIPED = 2_000
 _ODD = "<>()" + _CUT
 _current: ContextVar[Call | None] = ContextVar("postil_call", default=None)
 
@@ -188,10 +189,10 @@ def current() -> Call:
     return _current.get() or Call()
 
 
-def is_piped() -> bool:
-    """Whether what a person asked for goes to a file or a program: it gets texts whole."""
+def room_in_list(most: int) -> int:
+    """Returns how many characters of a text a list shows: `most`, or more where they go to a file or a program."""
     doing = current()
-    return doing.person and not doing.columns
+    return max(most, _PIPED) if doing.person and not doing.columns else most
 
 
 def enter(call: Call) -> None:

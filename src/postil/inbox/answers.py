@@ -486,7 +486,8 @@ def cut_page(messages: Sequence[Shown], room: int = ROOM) -> tuple[Shown, ...]:
 
 
 def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most or call.is_piped() else text[:most] + " …"
+    room = call.room_in_list(most)
+    return text if len(text) <= room else text[:room] + " …"
 
 
 def _quote(text: str, author: str, margin: str = MARGIN) -> Piece:

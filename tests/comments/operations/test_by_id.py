@@ -269,8 +269,9 @@ def test_candidates_of_several_lines_are_shown_on_one_line_each() -> None:
     assert rows[rows.index("may be at:") + 1] == "  1. b.py:7 (0.50) def one(): …"
 
 
-def test_a_pipe_gets_whole_what_a_terminal_gets_the_beginning_of(comments: Comments) -> None:
+def test_a_pipe_gets_more_of_what_a_terminal_gets_the_beginning_of(comments: Comments) -> None:
     words = f"{'very ' * 40}long\nand more"
+    comments.add("a.py", 3, "word " * 1_900, "NOTE")
     comments.add("a.py", 2, words, "NOTE")
     listed = comments.listed()
 
@@ -282,6 +283,7 @@ def test_a_pipe_gets_whole_what_a_terminal_gets_the_beginning_of(comments: Comme
         return str(context.run(listed.for_person))
 
     assert words.replace("\n", " ") in tell(0)
+    assert len(tell(0)) < 3_000, "one comment does not push out the others"
     assert "long" not in tell(80)
     assert "…" in tell(80)
     assert "long" not in listed.for_model(), "an assistant asks for the rest"

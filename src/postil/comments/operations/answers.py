@@ -466,11 +466,10 @@ class Exported(Answer, frozen=True, omit_defaults=True):
 
 
 def cut_said(text: str, most: int) -> str:
-    """Returns the beginning of the first line of what was said; all of it where no terminal has to hold it."""
-    if call.is_piped():
-        return on_one_line(text)
-    first, _, rest = text.partition("\n")
-    return first[:most] + ("…" if rest or len(first) > most else "")
+    """Returns the beginning of the first line of what was said; of all lines where no terminal has to hold it."""
+    room = call.room_in_list(most)
+    first, _, rest = text.partition("\n") if room == most else (on_one_line(text[: room + 1]), "", "")
+    return first[:room] + ("…" if rest or len(first) > room else "")
 
 
 def show_row(each: CommentNow, name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from postil.tracker.index.tables import Row
-from postil.tracker.text import align, cut_names, flatten, format_age
+from postil.tracker.text import align, cut_names, cut_title, flatten, format_age
 from postil.tracker.vocabulary import NO_PRIORITY, PRIORITIES
 
 if TYPE_CHECKING:
@@ -87,9 +87,9 @@ def _draw_cells(
         title = flatten(row.title)
         yield {
             "id": row.id if full else short.get(row.id, row.id[:8]),
-            "title": title,
+            "title": title if full else cut_title(title),
             "status": flatten(row.status),
-            "labels": _draw_labels(row, full or not how.width) if row.labels else "",
+            "labels": _draw_labels(row, full, 20 if how.width else 50) if row.labels else "",
             "comments": str(row.comments),
             "updated": format_age(row.updated_ts, how.now) if how.now else flatten(row.updated_ts[:19]) + "Z",
             "milestone": flatten(milestones.get(row.milestone, row.milestone[:8])),
@@ -102,5 +102,5 @@ def _draw_cells(
         }
 
 
-def _draw_labels(row: Row, full: bool) -> str:
-    return flatten(row.labels.replace("\n", ",") if full else ",".join(cut_names(row.label_names(), 20)))
+def _draw_labels(row: Row, full: bool, most: int) -> str:
+    return flatten(row.labels.replace("\n", ",") if full else ",".join(cut_names(row.label_names(), most)))
