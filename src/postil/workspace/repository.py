@@ -138,7 +138,8 @@ def _read_git_dir(folder: str) -> str:
 
 
 def _read_common_dir(git_dir: str) -> str:
-    content = read_regular(p.join(git_dir, "commondir"), 8192)
+    link = p.join(git_dir, "commondir")
+    content = read_regular(link, 8192) if p.lexists(link) else None
     return git_dir if content is None else p.realpath(p.join(git_dir, os.fsdecode(content.strip(b" \r\n"))))
 
 
