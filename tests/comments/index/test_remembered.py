@@ -59,12 +59,12 @@ def test_a_change_by_another_process_is_seen_at_once(comments: Comments, tmp_pat
 
 def test_who_asks_again_costs_one_look_at_the_cache(comments: Comments) -> None:
     index = comments.overview.index
-    index.rows("path = ?", ("a.py",))
-    comments.reviewing.list_orphans()
-    seen = patch.object(comments.overview, "refresh")  # files as new as these are read again to be sure
-    with seen, asked(index) as given:
+    with patch.object(comments.overview, "refresh"):  # files as new as these are read again to be sure
         index.rows("path = ?", ("a.py",))
         comments.reviewing.list_orphans()
+        with asked(index) as given:
+            index.rows("path = ?", ("a.py",))
+            comments.reviewing.list_orphans()
     assert given == ["PRAGMA data_version"] * 2
 
 

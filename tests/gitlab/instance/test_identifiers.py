@@ -7,7 +7,7 @@ from collections.abc import Callable
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from postil.core.failure import InvalidArguments
@@ -89,17 +89,18 @@ async def test_a_ref_that_is_no_ref_never_reaches_gitlab(gitlab: Groups, emulato
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
+@example("01", "a")
 @settings(max_examples=300)
 def test_whatever_is_accepted_stays_in_its_own_segment(project: str, path: str) -> None:
     try:
-        route = identifiers.make_route(
-            "projects", identifiers.check_project(project), "files", identifiers.check_file_path(path)
-        )
+        checked = identifiers.check_project(project)
+        route = identifiers.make_route("projects", checked, "files", identifiers.check_file_path(path))
     except InvalidArguments:
         return
+    assert checked == (int(project) if project.isdigit() else project)
     segments = route.split("/")
     assert len(segments) == 4
-    assert [unquote(segment) for segment in segments] == ["projects", project, "files", path]
+    assert [unquote(segment) for segment in segments] == ["projects", str(checked), "files", path]
     assert not {".", ".."} & set(segments)
     assert re.fullmatch(r"[A-Za-z0-9_.~%/-]+", route)
 
