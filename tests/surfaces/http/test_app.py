@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 from typing import Any
@@ -16,7 +17,7 @@ from postil.surfaces.gateway.visitor import Visitor
 from postil.surfaces.http import app, right
 from postil.surfaces.http.app import LARGEST_BODY
 from postil.wire.transports.http import body as http_body
-from postil.wire.transports.http.asked import respond
+from postil.wire.transports.http.asked import Asked, respond
 from postil.wire.transports.http.body import SMALL, has_more
 from postil.wire.transports.http.fair_share import FairShare, TooManyWait
 from tests.surfaces.gateway.gateways import RIGHT, gateway_of
@@ -205,6 +206,23 @@ def test_what_is_open_ends_when_its_credential_is_revoked(monkeypatch: pytest.Mo
         client.close()
         assert server.ask("GET", "/healthz").status == 200
         assert server.bugs == []
+
+
+def count_asked() -> int:
+    return sum(type(each) is Asked for each in gc.get_objects())
+
+
+def test_a_request_that_was_answered_is_gone_before_garbage_is_looked_for() -> None:
+    """It held its right, and that the request: megabytes of forty requests stayed, and each one was garbage."""
+    with running(gateway_of()) as server:
+        gc.collect()
+        gc.disable()
+        try:
+            for text in "abcd":
+                assert server.post(request("echo", {"text": text}), Authorization=RIGHT).status == 200
+            until(lambda: count_asked() == 0)
+        finally:
+            gc.enable()
 
 
 class Revocable:

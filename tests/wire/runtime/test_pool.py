@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -362,3 +364,36 @@ async def test_a_call_that_is_given_up_just_when_its_turn_came_gives_its_slot_ba
     await asyncio.gather(*stuck)
     assert pool.at_work == 0
     assert await asyncio.wait_for(pool.run(mine(), lambda: "free"), PATIENCE) == "free"
+
+
+class Given:
+    """What a call was given: it can be watched as it goes."""
+
+
+async def test_what_a_failed_call_was_given_goes_with_it() -> None:
+    """Its fault held its frames, and they the fault: megabytes of each call stayed until Python looked for garbage."""
+    pool = Pool()
+
+    def fail(given: Given) -> None:
+        raise KeyError(type(given))
+
+    async def call_and_fail() -> weakref.ref[Given]:
+        given = Given()
+        with pytest.raises(KeyError):
+            await pool.run(mine(), fail, given)
+        return weakref.ref(given)
+
+    async def submit_and_fail() -> weakref.ref[Given]:
+        given = Given()
+        done = pool.submit(fail, given)
+        await until(done.done)
+        assert isinstance(done.exception(), KeyError)
+        return weakref.ref(given)
+
+    gc.disable()
+    try:
+        called, submitted = await call_and_fail(), await submit_and_fail()
+        await until(lambda: called() is None)
+        await until(lambda: submitted() is None)
+    finally:
+        gc.enable()

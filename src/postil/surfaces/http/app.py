@@ -300,13 +300,14 @@ class HttpApp:
     @staticmethod
     def _watch_right(gateway: Gateway, asked: Asked, view: View, find_view: Callable[[Visitor], View | None]) -> None:
         """Let what this request begins be ended when its credential is gone, or allows less."""
-        principal = asked.caller.principal
+        # `asked` holds the right: held by it in turn, each request would stay until Python looks for garbage.
+        principal, headers = asked.caller.principal, asked.headers
 
         def allows(now: Visitor) -> bool:
             seen = find_view(now)
             return now.caller.principal == principal and seen is not None and seen.covers(view)
 
-        asked.right = CheckedRight(lambda: gateway.is_still_known(asked.headers, allows))
+        asked.right = CheckedRight(lambda: gateway.is_still_known(headers, allows))
 
     async def _while_right(
         self, scope: Scope, asked: Asked, incoming: Incoming | None, serving: Coroutine[Any, Any, None]

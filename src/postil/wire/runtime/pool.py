@@ -107,7 +107,10 @@ class Pool:
         except BaseException:
             self._leave(share)
             raise
-        return await outcome
+        try:
+            return await outcome
+        finally:
+            del outcome  # else a fault holds this frame, and this frame the fault: see `_work`
 
     def _work(
         self, share: Share, outcome: asyncio.Future[Any], function: Callable[..., Any], given: tuple[Any, ...]
@@ -119,8 +122,12 @@ class Pool:
         except BaseException as raised:  # noqa: BLE001 - it is raised where the call is waited for
             fault = raised
         self._leave(share)
-        with suppress(RuntimeError):  # the loop has ended: nobody waits any more
-            outcome.get_loop().call_soon_threadsafe(_tell, outcome, value, fault)
+        try:
+            with suppress(RuntimeError):  # the loop has ended: nobody waits any more
+                outcome.get_loop().call_soon_threadsafe(_tell, outcome, value, fault)
+        finally:
+            # A fault holds the frames that it came through, and with them what the call was given.
+            del outcome, fault
 
     @contextmanager
     def waiting(self, share: Share) -> Generator[None]:
@@ -233,6 +240,7 @@ def _fulfil(done: Future[Any], function: Callable[..., object], arguments: tuple
         value = function(*arguments)
     except BaseException as fault:  # noqa: BLE001 - it is raised where the future is asked
         done.set_exception(fault)
+        del done  # which the fault holds with this frame
     else:
         done.set_result(value)
 
