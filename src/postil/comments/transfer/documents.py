@@ -33,9 +33,9 @@ _SECRET = re.compile(
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"
     r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@))"
 )
-_ASSIGNED = re.compile(
-    r"""((?:password|passwd|secret|token|api_?key)\w*["']?\s*[:=]\s*)(["'])[^"']{4,}\2""", re.IGNORECASE
-)
+_NAMED = "password|passwd|secret|token|api_?key"
+# A name ends where the next one begins: a text of nothing else is gone through once.
+_ASSIGNED = re.compile(rf"""((?:{_NAMED})(?:(?!{_NAMED})\w)*+["']?\s*+[:=]\s*+)(["'])[^"']{{4,}}+\2""", re.IGNORECASE)
 
 
 def json_pieces(rows: Rows) -> Pieces:

@@ -10,10 +10,8 @@ from msgspec import Struct
 from postil.anchor.syntax.languages import language_of
 
 # What begins a comment, longest first, and what may end it.
-_INLINE = re.compile(
-    r"(?P<code>.*?)(?P<mark>//|#|--|/\*|<!--|;|%|')[ \t]*@paired(?:-comment)?:[ \t]*"
-    r"(?P<text>.*?)[ \t]*(?:\*/|-->)?[ \t\r]*$"
-)
+_INLINE = re.compile(r"(?P<code>.*?)(?://|#|--|/\*|<!--|;|%|')[ \t]*+@paired(?:-comment)?:[ \t]*+(?P<text>.*)")
+_CLOSINGS = ("*/", "-->")
 # Whatever ends a line in some language: a comment's text must never become code.
 _LINE_ENDS = dict.fromkeys((*range(0x0B, 0x0E), *range(0x1C, 0x1F), 0x85, 0x2028, 0x2029, 0), " ")
 _HASH = frozenset({"python", "ruby", "bash", "yaml", "toml"})
@@ -56,7 +54,7 @@ def extract_inline(text: str, *, remove: bool) -> Extracted:
                 found += [Inline(said, at) for said in waiting]
                 waiting = []
             continue
-        said = match["text"].replace("\\n", "\n")
+        said = _strip_closing(match["text"]).replace("\\n", "\n")
         if match["code"].strip():
             kept.append(match["code"].rstrip() if remove else line)
             at = len(kept) if remove else number
@@ -69,6 +67,12 @@ def extract_inline(text: str, *, remove: bool) -> Extracted:
     last = max((number for number, line in enumerate(kept, 1) if line.strip()), default=1)
     found += [Inline(said, last) for said in waiting]
     return Extracted(tuple(each for each in found if each.text), "\n".join(kept))
+
+
+def _strip_closing(text: str) -> str:
+    """Returns the text of a comment without what ends it. By hand: a pattern would try every space of a long row."""
+    bare = text.rstrip(" \t\r")
+    return next((bare.removesuffix(end).rstrip(" \t") for end in _CLOSINGS if bare.endswith(end)), bare)
 
 
 def is_inline(line: str) -> bool:

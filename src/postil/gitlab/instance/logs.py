@@ -9,8 +9,8 @@ from postil.gitlab.instance.redaction import redact
 TAIL_LINES = 40
 TAIL_CHARACTERS = 4000
 _ANSI = re.compile(
-    r"\x1b\[[0-9;:?<=>!]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[PX^_][^\x1b]*\x1b\\|\x1b[ -/]*[0-~]"
-    r"|section_(?:start|end):\d+:[\w.-]+(?:\[[^\]\n]*\])?\r?"
+    r"\x1b\[[0-9;:?<=>!]*+[ -/]*+[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[PX^_][^\x1b]*\x1b\\|\x1b[ -/]*[0-~]"
+    r"|section_(?:start|end):\d+:[\w.-]+(?:\[[^\[\]\n]*+\])?\r?"
 )
 _STAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z \d\d[OE][ +]", re.MULTILINE)
 CONTEXT = 2

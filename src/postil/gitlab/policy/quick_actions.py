@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 # At the start of a line, a slash and a whole word: `/usr/bin` is a path and stays as it is.
-_ACTION = re.compile(r"((?:\A|[\n\r\x0b\x0c\x85\u2028\u2029])[^\S\n]*)/(?=[A-Za-z_]+(?:\s|\Z))")
+_ENDS = r"\n\r\x0b\x0c\x85\u2028\u2029"
+_ACTION = re.compile(rf"((?:\A|[{_ENDS}])[^\S{_ENDS}]*+)/(?=[A-Za-z_]++(?:\s|\Z))")
 
 
 def escape_quick_actions(text: str) -> str:

@@ -23,7 +23,8 @@ Resolve: TypeAlias = Callable[[str], list[str]]
 
 _LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"(?=.{{1,253}}$)({_LABEL}\.)*{_LABEL}\.?", re.IGNORECASE)
-_PAIR = re.compile(r'\s*([A-Za-z0-9-]+)\s*=\s*("?)([A-Za-z0-9.:\[\]_%~-]*)\2\s*')
+# Never goes back: a client writes what it likes into such a header, and the whole server waits until it is read.
+_PAIR = re.compile(r'\s*+([A-Za-z0-9-]++)\s*+=\s*+("?+)([A-Za-z0-9.:\[\]_%~-]*+)\2\s*+')
 MOST_REMEMBERED = 4096
 
 

@@ -23,6 +23,9 @@ class CheckedRight:
     def hold(self, end: Callable[[], object]) -> Callable[[], None]:
         """Call `end` when the right is lost. Returns what says that it need not be."""
         name = object()
+        if self.lost:
+            self._loop.call_soon(end)
+            return lambda: None
         self._ends[name] = end
         if self._timer is None:
             self._timer = self._loop.call_later(RECHECK, self._begin)
@@ -37,13 +40,19 @@ class CheckedRight:
         self._asking = self._loop.create_task(self._look())
 
     async def _look(self) -> None:
-        if await self._is_good():
+        try:
+            is_good = await self._is_good()
+        except Exception:
+            # A fault of ours says nothing about the credential: it is told, and the credential is looked at again.
+            self._timer = self._loop.call_later(RECHECK, self._begin)
+            raise
+        if is_good:
             self._timer = self._loop.call_later(RECHECK, self._begin)
             return
         self.lost = True
         ends, self._ends = [*self._ends.values()], {}
         for end in ends:
-            end()
+            self._loop.call_soon(end)  # what one of them raises keeps no other from its end
 
     def _stop(self) -> None:
         if self._timer is not None:
