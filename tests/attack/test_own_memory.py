@@ -330,6 +330,26 @@ def test_a_page_behind_many_comments_and_a_list_of_the_past_take_little(tmp_path
         watched.check()
 
 
+def read_peak_in_shell(folder: Path, root: Path, *words: str) -> int:
+    """The peak of memory of a shell command."""
+    program = (
+        f"import sys\nfrom postil.surfaces.shell.main import main\nsys.argv[1:] = {words!r}\n"
+        "try:\n    main()\nfinally:\n"
+        "    sys.stdout.flush()\n    print(open('/proc/self/status').read(), file=sys.stderr)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        env=make_environ(folder),
+        check=False,
+    )
+    found = re.search(r"VmHWM:\s+(\d+) kB", ended.stderr)
+    assert found is not None, ended.stderr
+    return int(found[1]) * 1024
+
+
 @needs_proc
 def test_a_first_reading_over_http_and_in_the_shell_takes_little(tmp_path: Path) -> None:
     root = write_large_sidecar(tmp_path, SIDECARS["many long"])
@@ -338,24 +358,20 @@ def test_a_first_reading_over_http_and_in_the_shell_takes_little(tmp_path: Path)
         before = read_peak(server.pid)
         assert ask("1", *READINGS["search_comments"])
         assert read_peak(server.pid) - before <= MOST_GROWTH
-    program = (
-        "import sys\nfrom postil.surfaces.shell.main import main\nsys.argv[1:] = ['comments', 'list']\n"
-        "try:\n    main()\nfinally:\n"
-        "    sys.stdout.flush()\n    print(open('/proc/self/status').read(), file=sys.stderr)"
-    )
-    peaks: list[int] = []
-    for folder in (new_repository(tmp_path / "empty", a__txt="one\n"), root):
-        ended = subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            env=make_environ(tmp_path),
-            check=False,
-        )
-        found = re.search(r"VmHWM:\s+(\d+) kB", ended.stderr)
-        assert found is not None, ended.stderr
-        peaks.append(int(found[1]) * 1024)
+    empty = new_repository(tmp_path / "empty", a__txt="one\n")
+    peaks = [read_peak_in_shell(tmp_path, folder, "comments", "list") for folder in (empty, root)]
+    assert peaks[1] - peaks[0] <= MOST_GROWTH
+
+
+@needs_proc
+@pytest.mark.parametrize("line", [b"\n", b"*.comments merge=postil-comments\n", b"* a b c d\n", b" "])
+@pytest.mark.parametrize("words", [["--check"], [], ["--remove"]])
+def test_a_giant_file_of_attributes_is_never_lines(tmp_path: Path, words: list[str], line: bytes) -> None:
+    """Of 16 MB of empty lines `setup git` made a list of lines that took 1,623 MB."""
+    empty = new_repository(tmp_path / "empty", a__txt="one\n")
+    root = new_repository(tmp_path / "r", a__txt="one\n")
+    (root / ".gitattributes").write_bytes(line * ((15 << 20) // len(line)))
+    peaks = [read_peak_in_shell(tmp_path, folder, "setup", "git", *words) for folder in (empty, root)]
     assert peaks[1] - peaks[0] <= MOST_GROWTH
 
 

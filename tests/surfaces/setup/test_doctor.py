@@ -4,7 +4,14 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
+from postil.core.failure import Unreachable
+from postil.settings.model import Folders, Settings
+from postil.surfaces.setup import doctor
+from postil.surfaces.setup.clients import Client
 from postil.surfaces.setup.doctor import repair_once
+from postil.surfaces.setup.probe import Answered
 from tests.surfaces.programs import BIN, run
 from tests.surfaces.setup.homes import home
 
@@ -65,3 +72,34 @@ def test_a_repair_that_two_findings_name_is_made_once_and_says_what_it_did() -> 
     advice = ["Run `postil setup lazygit --fix`", "or `postil setup lazygit --fix`", "Look at the docs"]
     assert repair_once(advice, repair) == "Wrote the binding anew"
     assert runs == ["setup lazygit --fix"]
+
+
+def test_the_servers_of_all_assistants_are_waited_for_together(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten entries that never answered took fifteen seconds each."""
+    given: list[float] = []
+
+    def wait(client: Client, found: dict[str, object], root: str, patience: float) -> Answered:
+        given.append(patience)
+        clock[0] += patience
+        raise Unreachable("it did not end")
+
+    clock = [0.0]
+    monkeypatch.setattr(doctor, "try_entry", wait)
+    monkeypatch.setattr(doctor.time, "monotonic", lambda: clock[0])
+    entry = {"mcpServers": {"postil": {"command": "postil", "args": ["serve"]}}}
+    for name in (
+        ".mcp.json",
+        ".cursor/mcp.json",
+        ".gemini/settings.json",
+        ".junie/mcp/mcp.json",
+        ".qwen/settings.json",
+    ):
+        (repository / name).parent.mkdir(parents=True, exist_ok=True)
+        (repository / name).write_text(json.dumps(entry))
+    folders = Folders(*(str(tmp_path / name / "x") for name in ("config", "state", "cache", "home")))
+    settings = Settings(folders=folders, cwd=str(repository))
+    rows = list(doctor.check_assistants(settings))
+    assert [row.status for row in rows] == ["error"] * 5
+    assert given == [15.0, 5.0, 1.0, 1.0, 1.0]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from postil.core.failure import Unreachable
+from postil.surfaces.setup import probe
 from postil.surfaces.setup.clients import CLIENTS
 from postil.surfaces.setup.probe import NotOurs, try_entry
 from tests.surfaces.programs import BIN, run
@@ -161,3 +162,28 @@ def test_a_server_whose_answer_cannot_be_read_did_not_answer(
     monkeypatch.setenv("PATH", f"/usr/bin:/bin:{installed.parent}")
     with pytest.raises(Unreachable, match="did not answer the handshake"):
         try_entry(CLIENTS["claude"], {"command": str(installed), "args": ["serve"]}, str(repository))
+
+
+def test_a_command_line_of_thousands_of_words_is_not_run(repository: Path, tmp_path: Path) -> None:
+    """Ten files with five thousand flags each kept the doctor busy for seconds, and one refusal was 40 kB."""
+    for words in (["--read-only"] * 500, ["--parts", ",".join(["x"] * 3000)], ["--parts", ",".join(["x"] * 1500)]):
+        connect(repository, "postil", "serve", *words)
+        rows = json.loads(run("postil", "doctor", "--json", cwd=repository, **home(tmp_path)).stdout)
+        (row,) = [row for row in rows if row["name"] == "claude"]
+        assert row["status"] == "error"
+        assert len(row["seen"]) < 1000, row
+
+
+def test_who_tries_many_entries_waits_for_none_as_long_as_for_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = tmp_path / "postil"
+    slow.write_text("#!/bin/sh\nsleep 60\n")
+    slow.chmod(0o755)
+
+    def find_slow(named: str, root: str) -> str:
+        return str(slow)
+
+    monkeypatch.setattr(probe, "find_own", find_slow)
+    with pytest.raises(Unreachable, match="within 1 s"):
+        try_entry(CLIENTS["codex"], {"command": str(slow), "args": ["serve"]}, str(tmp_path), 1.0)

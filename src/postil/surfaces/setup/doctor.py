@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import cast
 
@@ -25,12 +26,15 @@ from postil.surfaces.composition import Composition
 from postil.surfaces.setup.clients import CLIENTS, command_of, path_of
 from postil.surfaces.setup.connect import find_address, find_root
 from postil.surfaces.setup.files import ClientFile
-from postil.surfaces.setup.probe import try_entry
+from postil.surfaces.setup.probe import PATIENCE, try_entry
 from postil.surfaces.shell.argv import PROGRAMS, Globals, find
 from postil.surfaces.shell.commands import Common, Words
 from postil.surfaces.shell.flags import Parser
 from postil.surfaces.shell.output import colored, readable
 from postil.surfaces.shell.run import perform
+
+FOR_ALL = 20.0
+"""Seconds that the servers of all assistants may take together; each of those behind gets one more."""
 
 
 class Checked(Struct, frozen=True, omit_defaults=True):
@@ -76,7 +80,7 @@ def checked(composed: Composition, *, fix: bool) -> Iterator[Checked]:
     registry = composed.registry()
     for entry in registry.checks:
         yield from _part_check(composed, registry, entry, fix)
-    yield from _assistants(composed.settings)
+    yield from check_assistants(composed.settings)
 
 
 def _part_check(composed: Composition, registry: Registry, check: HookEntry, fix: bool) -> Iterator[Checked]:
@@ -124,9 +128,10 @@ def _findings(look: Callable[[], object]) -> list[Finding]:
     return cast("list[Finding]", found) if isinstance(found, list) else [cast(Finding, found)]
 
 
-def _assistants(settings: Settings) -> Iterator[Checked]:
+def check_assistants(settings: Settings) -> Iterator[Checked]:
+    """Yields what is seen of each assistant that is connected: its own entry is tried."""
     root = find_root(settings)
-    none = True
+    none, until = True, time.monotonic() + FOR_ALL
     for client in CLIENTS.values():
         path = path_of(client, settings.folders, root)
         if not path:
@@ -140,7 +145,7 @@ def _assistants(settings: Settings) -> Iterator[Checked]:
                 said = f"{client.title}: a server at {address}, which is not asked from here"
                 yield Checked("assistants", client.name, "ok", said)
                 continue
-            answered = try_entry(client, found, root)
+            answered = try_entry(client, found, root, max(1.0, min(PATIENCE, until - time.monotonic())))
         except Failure as failure:
             none = False
             yield Checked("assistants", client.name, "error", failure.message, failure.advice)

@@ -15,9 +15,13 @@ from msgspec import Struct
 
 from postil.core.failure import Conflict, Unreachable
 from postil.core.others.unreadable import UNREADABLE
+from postil.core.others.untrusted import shorten
 from postil.surfaces.setup.clients import NAME, Client, command_of, executable
 
 PATIENCE = 15.0
+LONGEST = 4096
+"""Characters of the command line that a repository's file may give us: reading very many flags takes a second."""
+LONGEST_SAID = 200
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -47,7 +51,7 @@ class NotOurs(Conflict):
 SAFE_FLAGS = ("--parts", "--read-only", "--allow-tool", "--deny-tool")
 
 
-def try_entry(client: Client, found: dict[str, Any], root: str) -> Answered:
+def try_entry(client: Client, found: dict[str, Any], root: str, patience: float = PATIENCE) -> Answered:
     """Start the Postil that this entry names, at the repository's root (or here, where there is none).
 
     Raises NotOurs when the entry names another program, and Unreachable when Postil does not answer.
@@ -72,8 +76,8 @@ def try_entry(client: Client, found: dict[str, Any], root: str) -> Answered:
         )
     if client.shape == "hooks":
         # Not the hook itself: it would take the messages that wait for the assistant.
-        return _try_version([program, "--version"], root or ".")
-    return _try_server([program, *args], root or ".")
+        return _try_version([program, "--version"], root or ".", patience)
+    return _try_server([program, *args], root or ".", patience)
 
 
 def find_own(named: str, root: str) -> str:
@@ -114,13 +118,13 @@ def _are_safe(client: Client, args: list[str]) -> bool:
     if client.place != "repository" or client.shape == "hooks":  # of hooks, only the version is asked
         return True
     flags = [word.partition("=")[0] for word in args[1:] if word.startswith("-")]
-    return args[:1] == ["serve"] and all(flag in SAFE_FLAGS for flag in flags)
+    return args[:1] == ["serve"] and sum(map(len, args)) <= LONGEST and all(flag in SAFE_FLAGS for flag in flags)
 
 
-def _try_server(command: list[str], folder: str) -> Answered:
+def _try_server(command: list[str], folder: str, patience: float) -> Answered:
     """Start the server, shake hands, end it."""
     began = time.monotonic()
-    out, err = _run(command, folder, msgspec.json.encode(HELLO) + b"\n")
+    out, err = _run(command, folder, msgspec.json.encode(HELLO) + b"\n", patience)
     took = round((time.monotonic() - began) * 1000)
     try:
         info: dict[str, str] = msgspec.json.decode(out.partition(b"\n")[0])["result"]["serverInfo"]
@@ -128,20 +132,20 @@ def _try_server(command: list[str], folder: str) -> Answered:
     except (*UNREADABLE, KeyError, TypeError):
         said = err.decode("utf-8", "replace").strip().rpartition("\n")[2][:200]
         raise Unreachable(
-            f"{' '.join(command)} did not answer the handshake" + (f": {said}" if said else ""),
+            f"{shorten(' '.join(command), LONGEST_SAID)} did not answer the handshake" + (f": {said}" if said else ""),
             advice="Run that command by hand and see what it says",
         ) from None
 
 
-def _try_version(command: list[str], folder: str) -> Answered:
+def _try_version(command: list[str], folder: str, patience: float) -> Answered:
     began = time.monotonic()
-    name, _, version = _run(command, folder, b"")[0].decode("utf-8", "replace").strip().partition(" ")
+    name, _, version = _run(command, folder, b"", patience)[0].decode("utf-8", "replace").strip().partition(" ")
     if name != "postil":
         raise Unreachable(f"{command[0]} is not Postil", advice="Run `postil setup CLIENT --write` again")
     return Answered(name, version, round((time.monotonic() - began) * 1000))
 
 
-def _run(command: list[str], folder: str, stdin: bytes) -> tuple[bytes, bytes]:
+def _run(command: list[str], folder: str, stdin: bytes, patience: float) -> tuple[bytes, bytes]:
     import subprocess
 
     try:
@@ -151,12 +155,12 @@ def _run(command: list[str], folder: str, stdin: bytes) -> tuple[bytes, bytes]:
             capture_output=True,
             cwd=folder,
             env={**os.environ, "PATH": NARROW_PATH},
-            timeout=PATIENCE,
+            timeout=patience,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         too_long = isinstance(error, subprocess.TimeoutExpired)
-        why = f"it did not end within {PATIENCE:g} s" if too_long else error.strerror
+        why = f"it did not end within {patience:.0f} s" if too_long else error.strerror
         raise Unreachable(
             f"{command[0] or 'The entry'} cannot be started: {why}", advice="Run `postil setup CLIENT --write` again"
         ) from error
