@@ -229,7 +229,7 @@ class Moved(Answer, frozen=True, omit_defaults=True):
     warning: str = ""
 
     @property
-    def has_words(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+    def has_words(self) -> bool:
         return False
 
     def for_model(self) -> str:
@@ -273,7 +273,7 @@ class FileComments(Answer, frozen=True):
         ]
         entries = [_show_entry(number, each) for number, each in enumerate(self.comments, 1)]
         said = "\n".join(lines) + ("\n\n---\n\n" + "\n\n".join(entries) if entries else "")
-        return said + warn_outside(self.outside)
+        return said + warn_missing((), self.outside)
 
 
 def _show_entry(number: int, comment: CommentNow) -> str:
@@ -320,7 +320,7 @@ class Found(Answer, frozen=True):
     """What is said of comments that a sparse checkout leaves out."""
 
     @property
-    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+    def exit_status(self) -> int:
         """7 when a comment file could not be read: something may be missing here."""
         return 7 if self.damaged else 0
 
@@ -338,7 +338,11 @@ class Found(Answer, frozen=True):
 
     def _list_hits(self, *, named: bool, most: int = sys.maxsize) -> str:
         if not self.totalResults:
-            return f'No comments found matching query: "{self.query}"' + self._warn(named) + self._warn_missing()
+            return (
+                f'No comments found matching query: "{self.query}"'
+                + self._warn(named)
+                + warn_missing(self.damaged, self.outside)
+            )
         one = "1 matching comment" if self.totalResults == 1 else f"{self.totalResults} matching comments"
         shown = len(self.comments)
         more = f" (showing the newest {shown})" if shown < self.totalResults else ""
@@ -356,10 +360,7 @@ class Found(Answer, frozen=True):
             if most < 0 and number < shown:
                 listed.append(f"and {shown - number} more")
                 break
-        return "\n\n".join(listed) + self._warn_missing()
-
-    def _warn_missing(self) -> str:
-        return warn_damaged(self.damaged) + warn_outside(self.outside)
+        return "\n\n".join(listed) + warn_missing(self.damaged, self.outside)
 
     def _warn(self, named: bool) -> str:
         """What was looked for beside the query: it is easily the reason that nothing is found."""
@@ -374,18 +375,17 @@ def _show_filter(value: str | bool | dict[str, str]) -> str:
     return value if isinstance(value, str) else "yes"
 
 
-def warn_damaged(damaged: Sequence[Damage]) -> str:
-    """Returns a warning to stand behind a list: comments may be missing from it."""
+def warn_missing(damaged: Sequence[Damage], outside: str | UnsetType = UNSET) -> str:
+    """Returns a warning to stand behind a list: comments may be missing from it.
+
+    `outside` says which of them a sparse checkout leaves out.
+    """
+    elsewhere = "" if isinstance(outside, UnsetType) else f"\n\n⚠️ {outside}"
     if not damaged:
-        return ""
+        return elsewhere
     named = "".join(f"\n   {each.filePath}.comments: {each.problem}" for each in damaged[:5])
     more = f"\n   and {len(damaged) - 5} more" if len(damaged) > 5 else ""
-    return f"\n\n⚠️ Not read, and left untouched (postil comments check --fix):{named}{more}"
-
-
-def warn_outside(said: str | UnsetType) -> str:
-    """Returns the same of comments that are not in the work tree."""
-    return "" if isinstance(said, UnsetType) else f"\n\n⚠️ {said}"
+    return f"\n\n⚠️ Not read, and left untouched (postil comments check --fix):{named}{more}{elsewhere}"
 
 
 def _show_hit(number: int, comment: CommentNow, named: bool, made: str) -> str:
@@ -434,7 +434,7 @@ class Exported(Answer, frozen=True, omit_defaults=True):
     """What is said of comments that a sparse checkout leaves out."""
 
     @property
-    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+    def exit_status(self) -> int:
         return 7 if self.damaged else 0
 
     def metadata(self) -> Mapping[str, Any]:
@@ -449,20 +449,19 @@ class Exported(Answer, frozen=True, omit_defaults=True):
     def for_model(self) -> Sequence[Block]:
         text, blob = (None if isinstance(each, UnsetType) else each for each in (self.document, self.blob))
         document = Embedded(Document(self.uri, self.mimeType, text=text, blob=blob))
-        return [document, Text(missing)] if (missing := self._warn_missing()) else [document]
+        return (
+            [document, Text(missing)] if (missing := warn_missing(self.damaged, self.outside).strip()) else [document]
+        )
 
     def for_person(self) -> str:
         if isinstance(self.document, str):
-            if missing := self._warn_missing():
+            if missing := warn_missing(self.damaged, self.outside).strip():
                 sys.stderr.write(f"{harmless(missing)}\n")
             return self.document
         where = f" to {self.written}" if self.written else ""
         counted = "1 comment" if self.totalComments == 1 else f"{self.totalComments} comments"
         done = f"✅ Exported {counted} as {self.format}{where} ({self.sizeBytes} bytes)"
-        return done + warn_damaged(self.damaged) + warn_outside(self.outside)
-
-    def _warn_missing(self) -> str:
-        return (warn_damaged(self.damaged) + warn_outside(self.outside)).strip()
+        return done + warn_missing(self.damaged, self.outside)
 
 
 def cut_said(text: str, most: int) -> str:
@@ -474,11 +473,7 @@ def cut_said(text: str, most: int) -> str:
 
 def show_row(each: CommentNow, name: str) -> str:
     """Returns a comment on one line, for people: a name that can be typed, who said it, and how long ago."""
-    where = f"{each.path}:{each.lines}"
-    if (each.movedTo or each.state == "review") and (origin := each.origin):
-        where += f" ({origin})"
-    mark = "" if each.state in ("exact", "moved") else f" [{each.state}]"
-    mark += f"{' [stale]' * each.stale}{each.wordings}"
+    where, mark = _show_place(each)
     status = "" if each.status == "open" else f" [{each.status}]"
     said = cut_said(strip_tag(each.said, each.tag), 80)
     replies = f" (+{len(each.replies)})" if each.replies else ""
@@ -486,13 +481,19 @@ def show_row(each: CommentNow, name: str) -> str:
     return on_one_line(f"{name:>6}  {where}  [{each.tag or 'COMMENT'}]{mark}{status}  {who}: {said}{replies}")
 
 
-def show_line(each: CommentNow) -> str:
-    """Returns a comment on one line, for lists."""
+def _show_place(each: CommentNow) -> tuple[str, str]:
+    """Returns where a comment is, and what marks it in a list."""
     where = f"{each.path}:{each.lines}"
     if (each.movedTo or each.state == "review") and (origin := each.origin):
         where += f" ({origin})"
     mark = "" if each.state in ("exact", "moved") else f" [{each.state}]"
     mark += f"{' [stale]' * each.stale}{each.wordings}"
+    return where, mark
+
+
+def show_line(each: CommentNow) -> str:
+    """Returns a comment on one line, for lists."""
+    where, mark = _show_place(each)
     status = "" if each.status == "open" else f" ({each.status})"
     said = cut_said(strip_tag(each.said, each.tag), 100)
     answered = f" (+{len(each.replies)})" if each.replies else ""

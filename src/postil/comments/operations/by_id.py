@@ -20,8 +20,7 @@ from postil.comments.operations.answers import (
     leave_out_unlikely,
     show_line,
     show_row,
-    warn_damaged,
-    warn_outside,
+    warn_missing,
 )
 from postil.comments.operations.validation import (
     MOST_AT_ONCE,
@@ -83,32 +82,39 @@ class PlainListAt(Struct, frozen=True, omit_defaults=True):
     """How many more were made since, whose code was not there then."""
 
 
-class Listed(Answer, frozen=True):
+class NamedComments(Answer, frozen=True, kw_only=True):
+    """Comments that people read under short names. Those of damaged comment files are missing."""
+
+    damaged: tuple[Damage, ...] = ()
+    names: Mapping[str, str] = NO_NAMES
+    """Short names for people, which every command takes."""
+
+    @property
+    def exit_status(self) -> int:
+        """7 when a comment file could not be read: something may be missing here."""
+        return 7 if self.damaged else 0
+
+    def show_named(self, each: CommentNow) -> str:
+        """Returns a comment on one line, under its short name."""
+        return show_row(each, self.names.get(each.id, each.id))
+
+
+class Listed(NamedComments, frozen=True):
     """Comments, by file and line."""
 
     comments: tuple[CommentNow, ...]
     total: int
-    damaged: tuple[Damage, ...] = ()
-    names: Mapping[str, str] = NO_NAMES
-    """Short names for people, which every command takes."""
     outside: str | UnsetType = UNSET
     """What is said of comments that a sparse checkout leaves out."""
     skipped: int = 0
     among: int = 0
     """How many comments there are in all, where no one of them was asked for."""
 
-    @property
-    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
-        """7 when a comment file could not be read: something may be missing here."""
-        return 7 if self.damaged else 0
-
     def for_model(self) -> str:
         return self._join([show_line(each) for each in self.comments], "limit", "skip")
 
     def for_person(self) -> str:
-        return self._join(
-            [show_row(each, self.names.get(each.id, each.id)) for each in self.comments], "--limit", "--skip"
-        )
+        return self._join([self.show_named(each) for each in self.comments], "--limit", "--skip")
 
     def plain(self) -> PlainList | PlainListAt:
         return PlainList(self.comments, self.total, self.damaged, self.outside)
@@ -119,7 +125,7 @@ class Listed(Answer, frozen=True):
         if rows and self.total > shown:
             how = f"{skip} {shown}" + (f", or {limit}" if len(rows) < MOST_AT_ONCE else "")
             lines.append(f"… and {self.total - shown} more ({how})")
-        return "\n".join(lines) + warn_damaged(self.damaged) + warn_outside(self.outside)
+        return "\n".join(lines) + warn_missing(self.damaged, self.outside)
 
 
 class ListedAt(Listed, frozen=True):
@@ -142,7 +148,7 @@ class ListedAt(Listed, frozen=True):
             lines.append(f"… and {self.later_total - len(self.later)} more made since")
         if self.later_without:
             lines.append(f"… and {self.later_without} made since had no code there then")
-        return "\n".join(lines) + warn_damaged(self.damaged)
+        return "\n".join(lines) + warn_missing(self.damaged)
 
     def for_person(self) -> str:
         return self.for_model()
@@ -332,7 +338,7 @@ class CommentsById:
             known_files = KnownFiles(self._context.overview)
             found = list_at(self._context.reader, revision, file, skip, limit, is_wanted, known_files)
             held, damaged, later = tuple(found.held), tuple(found.damaged), tuple(found.later)
-            shown = ListedAt(held, found.total, damaged, skipped=skip, among=found.among)
+            shown = ListedAt(held, found.total, damaged=damaged, skipped=skip, among=found.among)
             since = {"later_total": found.made_since, "later_without": found.without}
             return replace(shown, revision=found.commit, later=later, **since)
         overview = self._context.overview
@@ -352,7 +358,8 @@ class CommentsById:
         shown = tuple(map(comment_now, page))
         short = self._context.short_names() if call.current().person else {}
         among = 0 if total else self._count_all()
-        return Listed(shown, total, damaged, short, overview.outside(file) or UNSET, skip, among)
+        outside = overview.outside(file) or UNSET
+        return Listed(shown, total, outside, skip, among, damaged=damaged, names=short)
 
     def _find_on_lines(
         self, conditions: Conditions, changed: str, first: int, last: int
@@ -435,7 +442,7 @@ class CommentsById:
             if len(encode(held)) > limits.THREAD:
                 raise ThreadFull(comment.id, limits.THREAD)
             raw = held.get("replies")
-            replies: list[object] = [*raw] if isinstance(raw, list) else []  # type: ignore[has-type]
+            replies: list[object] = [*raw] if isinstance(raw, list) else []
             sidecar.change(comment.id, {"replies": [*replies, to_builtins(made)], "updated": made.created})
             return Replied(comment.id, made.id, sidecar.path)
 

@@ -99,7 +99,7 @@ class Checked(Answer, frozen=True):
     """Those of the copies set aside whose comment file can be read again."""
 
     @property
-    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+    def exit_status(self) -> int:
         """7 while something is still wrong."""
         return 7 if self.erased or self.gone or any(not fault.fixed for fault in self.faults) else 0
 

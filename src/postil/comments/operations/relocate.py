@@ -13,7 +13,7 @@ from postil.comments.anchoring.locate import UNCHANGED
 from postil.comments.anchoring.marker import is_counted_by_editors
 from postil.comments.failures import CommentNotFound
 from postil.comments.model import Damage, Located, Place
-from postil.comments.operations.answers import CommentNow, Moved, comment_now, show_line, warn_damaged
+from postil.comments.operations.answers import CommentNow, Moved, comment_now, show_line, warn_missing
 from postil.comments.operations.restore import Restored, restore_one
 from postil.comments.operations.validation import Id, Where
 from postil.comments.operations.written import TakenBack
@@ -63,12 +63,12 @@ class Relocated(Answer, frozen=True):
     damaged: tuple[Damage, ...] = ()
 
     @property
-    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+    def exit_status(self) -> int:
         """7 when a comment file could not be read: something may be missing here."""
         return 7 if self.damaged else 0
 
     @property
-    def has_words(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+    def has_words(self) -> bool:
         return bool(self.review or self.orphaned)
 
     def for_model(self) -> str:
@@ -88,7 +88,7 @@ class Relocated(Answer, frozen=True):
         lines += [f"  {show_line(each)}" for each in waiting[:MOST_SHOWN]]
         if len(waiting) > MOST_SHOWN:
             lines.append(f"  … and {len(waiting) - MOST_SHOWN} more to review or orphaned")
-        return "\n".join([*lines, *(f"⚠️ {said}" for said in self.warnings)]) + warn_damaged(self.damaged)
+        return "\n".join([*lines, *(f"⚠️ {said}" for said in self.warnings)]) + warn_missing(self.damaged)
 
 
 class MovedAll(Answer, frozen=True, omit_defaults=True):

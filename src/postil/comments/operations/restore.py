@@ -62,7 +62,7 @@ class Restored(Answer, frozen=True, omit_defaults=True):
     """The comment files that git has and that came back whole; comments in them that no log knows are told so alone."""
 
     @property
-    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+    def exit_status(self) -> int:
         """7 when something could not be brought back."""
         return 7 if self.failed else 0
 

@@ -21,15 +21,13 @@ from postil.comments.operations.answers import (
     list_old_code,
     show_line,
     show_row,
-    warn_damaged,
-    warn_outside,
+    warn_missing,
 )
-from postil.comments.operations.by_id import LISTED, NO_NAMES, CommentsById
+from postil.comments.operations.by_id import LISTED, NO_NAMES, CommentsById, NamedComments
 from postil.comments.operations.contract import ContractTools
 from postil.comments.operations.validation import Limit, Where
 from postil.comments.search.filters import is_about
 from postil.core import call
-from postil.core.answer import Answer
 from postil.core.arguments.file_line import split_place
 from postil.core.arguments.typed import type_words
 from postil.core.failure import Failure
@@ -61,7 +59,7 @@ class PlainOrphaned(Struct, frozen=True, omit_defaults=True):
     damaged: tuple[Damage, ...] = ()
 
 
-class Orphaned(Answer, frozen=True, omit_defaults=True):
+class Orphaned(NamedComments, frozen=True):
     """Comments whose code is gone or uncertain."""
 
     comments: tuple[CommentNow, ...]
@@ -69,14 +67,6 @@ class Orphaned(Answer, frozen=True, omit_defaults=True):
     """How many there are in all."""
     outside: str | UnsetType = UNSET
     """What is said of comments that a sparse checkout leaves out."""
-    damaged: tuple[Damage, ...] = ()
-    names: Mapping[str, str] = NO_NAMES
-    """Short names for people, which every command takes."""
-
-    @property
-    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
-        """7 when a comment file could not be read: something may be missing here."""
-        return 7 if self.damaged else 0
 
     def plain(self) -> PlainOrphaned:
         return PlainOrphaned(self.comments, self.total, self.outside, self.damaged)
@@ -84,16 +74,13 @@ class Orphaned(Answer, frozen=True, omit_defaults=True):
     def for_model(self) -> str:
         rows = [_show_options(each, show_line(each)) for each in self.comments]
         shown = [*rows, *self._tell_rest("limit")] or ["No comment has lost its code."]
-        return "\n".join(shown) + self._warn_missing()
+        return "\n".join(shown) + warn_missing(self.damaged, self.outside)
 
     def for_person(self) -> str | None:
         rest = self._tell_rest("--limit; `postil comments doubts --skip` shows others")
-        rows = (_show_options(each, show_row(each, self.names.get(each.id, each.id))) for each in self.comments)
-        said = "\n".join([*rows, *rest]) + self._warn_missing()
+        rows = (_show_options(each, self.show_named(each)) for each in self.comments)
+        said = "\n".join([*rows, *rest]) + warn_missing(self.damaged, self.outside)
         return said if said.strip() else None
-
-    def _warn_missing(self) -> str:
-        return warn_damaged(self.damaged) + warn_outside(self.outside)
 
     def _tell_rest(self, how: str) -> list[str]:
         return [f"{len(self.comments)} of {self.total} are shown ({how})"] if self.total > len(self.comments) else []
@@ -111,7 +98,7 @@ class PlainReviewed(Struct, frozen=True):
     damaged: tuple[Damage, ...] = ()
 
 
-class Reviewed(Answer, frozen=True):
+class Reviewed(NamedComments, frozen=True):
     """What a person decided about uncertain comments."""
 
     placed: int
@@ -121,14 +108,6 @@ class Reviewed(Answer, frozen=True):
     resolved: int = 0
     total: int = 0
     """How many wait in all, where not all are shown."""
-    damaged: tuple[Damage, ...] = ()
-    names: Mapping[str, str] = NO_NAMES
-    """Short names for people, which every command takes."""
-
-    @property
-    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
-        """7 when a comment file could not be read: something may be missing here."""
-        return 7 if self.damaged else 0
 
     def plain(self) -> PlainReviewed:
         return PlainReviewed(
@@ -139,7 +118,7 @@ class Reviewed(Answer, frozen=True):
         return self._tell(show_line)
 
     def for_person(self) -> str:
-        return self._tell(lambda each: show_row(each, self.names.get(each.id, each.id)))
+        return self._tell(self.show_named)
 
     def _tell(self, show: Callable[[CommentNow], str]) -> str:
         if self.waiting:
@@ -149,7 +128,7 @@ class Reviewed(Answer, frozen=True):
         else:
             done = f"{self.placed} placed, {self.resolved} resolved, {self.deleted} deleted"
             said = f"{done}, {self.skipped} left as they were"
-        return said + warn_damaged(self.damaged)
+        return said + warn_missing(self.damaged)
 
 
 class Decision(Struct, frozen=True):
@@ -198,9 +177,10 @@ class ReviewTools:
             page = held[skip : skip + limit]
         if not total:
             self._context.refuse_missing(there)
-        return Orphaned(self._explain(page), total, overview.outside(there) or UNSET, damaged, self._name())
+        outside = overview.outside(there) or UNSET
+        return Orphaned(self._explain(page), total, outside, damaged=damaged, names=self._read_names())
 
-    def _name(self) -> Mapping[str, str]:
+    def _read_names(self) -> Mapping[str, str]:
         """Returns short names where a person reads them."""
         return self._context.short_names() if call.current().person else NO_NAMES
 
@@ -246,7 +226,7 @@ class ReviewTools:
             each.comment.id for where in (LOST, STALE) for each in self._find(file, f"{where} AND status = 'open'")
         ]
         damaged = self._context.overview.damaged(self._context.tree.where(file))
-        names = self._name()
+        names = self._read_names()
         if not call.current().interactive:
             shown = self._read(waiting[:MOST_SHOWN])
             return Reviewed(0, 0, 0, shown, total=len(waiting), damaged=damaged, names=names)

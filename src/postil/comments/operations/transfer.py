@@ -15,7 +15,7 @@ from postil.anchor.syntax.symbols import Symbol
 from postil.comments.clock import new_id, now
 from postil.comments.failures import SourceNotParsed
 from postil.comments.model import Addition, Place
-from postil.comments.operations.answers import warn_outside
+from postil.comments.operations.answers import warn_missing
 from postil.comments.operations.contract import ContractTools
 from postil.comments.operations.validation import sign
 from postil.comments.operations.written import Added
@@ -67,7 +67,7 @@ class Imported(Answer, frozen=True):
     warnings: tuple[str, ...] = ()
 
     @property
-    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+    def exit_status(self) -> int:
         """5 when comments were left out, or nothing was found that could be imported."""
         nothing = not self.added and not self.skipped
         return 5 if self.leftOut or nothing else 0
@@ -124,7 +124,7 @@ class Inlined(Answer, frozen=True, omit_defaults=True):
             said += (
                 f"\n{self.left} more are not: nobody knows for sure where their code is now (`postil comments review`)"
             )
-        return said + warn_outside(self.outside)
+        return said + warn_missing((), self.outside)
 
 
 class TransferTools:

@@ -12,7 +12,7 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from postil.comments.model import Damage
-from postil.comments.operations.answers import CommentNow, comment_now, cut_said, show_line, warn_damaged, warn_outside
+from postil.comments.operations.answers import CommentNow, comment_now, cut_said, show_line, warn_missing
 from postil.comments.operations.by_id import LISTED, is_on
 from postil.comments.operations.validation import Where
 from postil.comments.search.filters import file_matches
@@ -59,11 +59,11 @@ class Viewed(Answer, frozen=True, omit_defaults=True):
                 f"{self.filePath} is long: this is the code around its comments, and the file has the rest.\n\n"
                 f"{self.near}"
             )
-        return said + warn_outside(self.outside)
+        return said + warn_missing((), self.outside)
 
     def for_person(self) -> str:
         said = _color_view(self.text) if call.current().colors else self.text
-        return said + warn_outside(self.outside)
+        return said + warn_missing((), self.outside)
 
 
 class Since(Answer, frozen=True):
@@ -74,7 +74,7 @@ class Since(Answer, frozen=True):
     damaged: tuple[str, ...] = ()
 
     @property
-    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+    def exit_status(self) -> int:
         return 7 if self.damaged else 0
 
     def for_model(self) -> str:
@@ -100,7 +100,7 @@ class Reported(Answer, frozen=True):
     """For a report, how many lines the files have in which code is gone; those that are gone have none."""
 
     @property
-    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+    def exit_status(self) -> int:
         """7 when comments could not be read, 6 when there are comments of the kind that is to fail."""
         if self.damaged:
             return 7
@@ -112,7 +112,7 @@ class Reported(Answer, frozen=True):
         ]
         if self.total > len(self.comments):
             lines.append(self._tell_rest())
-        return "\n".join(lines) + warn_damaged(self.damaged) + warn_outside(self.outside)
+        return "\n".join(lines) + warn_missing(self.damaged, self.outside)
 
     def for_person(self) -> str | bytes:
         if self.format == "text":
@@ -120,7 +120,7 @@ class Reported(Answer, frozen=True):
         from postil.comments.show.ci_reports import make_code_quality, make_sarif  # only where CI reads it
 
         rest = self._tell_rest() if self.total > len(self.comments) else ""
-        if missing := (warn_damaged(self.damaged) + warn_outside(self.outside)).strip():
+        if missing := warn_missing(self.damaged, self.outside).strip():
             sys.stderr.write(f"{harmless(missing)}\n")
         if self.format == "sarif":
             return make_sarif(self.comments, self.lengths or {}, rest, self.damaged)
