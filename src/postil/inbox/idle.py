@@ -34,12 +34,12 @@ class NothingCame(NotFound):
         super().__init__("No remark came", advice="")
 
 
-def wait_for_remark(inbox: Inbox, client: str, longest: float = LONGEST) -> None:
+def wait_for_remark(inbox: Inbox, client: str) -> None:
     """Wait until there is something for this client. Raises NothingCame, at once if another process waits for it."""
     if not _claim(inbox.state, client):
         raise NothingCame
     still_there = _watch_starter()
-    news, deadline = threading.Event(), time.monotonic() + longest
+    news, deadline = threading.Event(), time.monotonic() + LONGEST
     stop = inbox.on_news(news.set)
     try:
         while not inbox.messages.waiting(client, 1):

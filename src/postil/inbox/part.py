@@ -60,7 +60,6 @@ class Inbox:
         cwd: str,
         config_folder: str = "",
         terminal: Terminal | None = None,
-        lease_seconds: float = LEASE_SECONDS,
     ) -> None:
         self.repository = repository
         """Returns the repository. Raises NoRepository."""
@@ -70,7 +69,6 @@ class Inbox:
         self.drafts_first = False
         """Whether a remark is a draft unless it is said otherwise."""
         self._state = state
-        self._lease_seconds = lease_seconds
         self._kept: tuple[Repository, MessageStore] | None = None
 
     @property
@@ -78,7 +76,7 @@ class Inbox:
         """Where the messages of this repository are kept."""
         repository = self.repository_or_folder()
         if self._kept is None or self._kept[0] != repository:
-            self._kept = repository, MessageStore(self._state(), repository.key, self._lease_seconds, repository)
+            self._kept = repository, MessageStore(self._state(), repository.key, home=repository)
         return self._kept[1]
 
     @property
@@ -86,7 +84,7 @@ class Inbox:
         """Where the reviews are kept that assistants ask for here."""
         from postil.inbox.review_requests.request_store import RequestStore  # a send asks for none
 
-        return RequestStore(self._state(), self.repository_or_folder(), self._lease_seconds)
+        return RequestStore(self._state(), self.repository_or_folder(), LEASE_SECONDS)
 
     @property
     def state(self) -> State:

@@ -74,13 +74,10 @@ def list_bindings(version: Version | None) -> tuple[Binding, ...]:
     return tuple(one for one in BINDINGS if not (newest and one.context in _OLD_DIFFS))
 
 
-def format_bindings(
-    key: str = KEY, version: Version | None = None, program: str = "postil", talk_key: str = TALK_KEY
-) -> str:
+def format_bindings(key: str = KEY, version: Version | None = None, program: str = "postil") -> str:
     """Returns the whole file for this version of lazygit; None stands for the newest. Raises BadKey."""
-    for each in (key, talk_key):
-        if not re.fullmatch(r"<[\w-]{1,20}>|[\w!-/:-@\[-`{-~]", each) or each in ('"', "\\"):
-            raise BadKey(each)
+    if not re.fullmatch(r"<[\w-]{1,20}>|[\w!-/:-@\[-`{-~]", key) or key in ('"', "\\"):
+        raise BadKey(key)
     named = "the newest lazygit" if version is None else f"lazygit {version[0]}.{version[1]}"
     newest = version is None or version >= OUTPUT_SINCE
     rows = [MARK, f"# For {named}; after an upgrade `postil doctor --fix` writes it anew.", "customCommands:"]
@@ -89,7 +86,7 @@ def format_bindings(
         rows += _format_editor(one, EDITOR_KEY, version, _quote_program(program), newest)
     for context, about in (("global", ""), ("files", _FILE)):
         rows += [
-            f'  - key: "{talk_key}"',
+            f'  - key: "{TALK_KEY}"',
             f'    context: "{context}"',
             '    description: "Conversation with the assistant"',
             f"    command: '{_quote_program(program)} inbox talk{about}'",

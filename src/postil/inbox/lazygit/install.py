@@ -44,12 +44,14 @@ class NotOurs(Conflict):
         )
 
 
-def find_version(program: str = "lazygit") -> Version | None:
+def find_version() -> Version | None:
     """Returns the version of the lazygit on PATH, or None if there is none or it does not say."""
     import subprocess  # set-up only
 
     try:
-        done = subprocess.run([find_program(program), "--version"], capture_output=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(
+            [find_program("lazygit"), "--version"], capture_output=True, timeout=PATIENCE, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return parse_version(done.stdout)

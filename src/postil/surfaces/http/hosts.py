@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from postil.core import codes
 from postil.core.failure import Failure
 
+DEFAULT_PORT = 3000
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?")
 _ADDRESS = re.compile(r"(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:.]+\])(:\d{1,5})?")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -81,9 +82,9 @@ def is_loopback(host: str) -> bool:
     return host in ("localhost", "::1", "[::1]") or re.fullmatch(r"127\.\d{1,3}\.\d{1,3}\.\d{1,3}", host) is not None
 
 
-def split_address(address: str, default_port: int = 3000) -> tuple[str, int]:
+def split_address(address: str) -> tuple[str, int]:
     """Host and port of `HOST:PORT`, `HOST`, `:PORT` or `[v6]:PORT`; ValueError says what is wrong."""
     found = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]*)(?::(\d{1,5}))?", address.strip())
     if found is None or (found[2] and int(found[2]) > 65535):
         raise ValueError(f"not an address of the form HOST:PORT: {address!r}")
-    return found[1].strip("[]") or "127.0.0.1", int(found[2]) if found[2] else default_port
+    return found[1].strip("[]") or "127.0.0.1", int(found[2]) if found[2] else DEFAULT_PORT

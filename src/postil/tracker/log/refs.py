@@ -28,6 +28,8 @@ _ODD = re.compile(r"[^\w/.+-]|\.\.|//|/\.|\./|refs/remotes/[^/]+/(?!postil/)")
 """What is in names that git may refuse, or its pattern above does not find."""
 _FEW = 256
 """So many loose refs are read in less time than git takes to start."""
+LONGEST_LOCKED = 10.0
+"""Seconds that a living git keeps a lock on a ref."""
 _INSIDE = b"/postil/"
 _REPLICA = re.compile(r"[a-z2-7]{12,40}\Z")
 
@@ -166,9 +168,11 @@ def walk_ref_files(git_dir: str) -> Iterator[tuple[str, str]]:
                 yield os.path.join(folder, name), f"{inside}/{name}"
 
 
-def find_stale_locks(common_dir: str, age: float = 10.0) -> list[str]:
+def find_stale_locks(common_dir: str) -> list[str]:
     """Returns the lock files on refs of logs that are older than any living git keeps one."""
-    return [path for path, _ in walk_ref_files(common_dir) if path.endswith(".lock") and _measure_age(path) > age]
+    return [
+        path for path, _ in walk_ref_files(common_dir) if path.endswith(".lock") and _measure_age(path) > LONGEST_LOCKED
+    ]
 
 
 def _measure_age(path: str) -> float:

@@ -278,9 +278,9 @@ def trim(entity: Entity) -> Entity:
     )
 
 
-def bound_shown(shown: Shown, entity: Entity, most: int = _MOST_BYTES) -> Shown:
+def bound_shown(shown: Shown, entity: Entity) -> Shown:
     """Returns an entity that fits into an answer: lists and texts are cut, and it says which."""
-    if _measure(shown) <= most:
+    if _measure(shown) <= _MOST_BYTES:
         return shown
     cut: list[str] = []
     changes: dict[str, object] = {}
@@ -295,13 +295,13 @@ def bound_shown(shown: Shown, entity: Entity, most: int = _MOST_BYTES) -> Shown:
         cut.append(f"criteria: {len(shown.criteria) - 5 * _FEW} more; `git mile show --json` has all")
     shown = replace(shown, **changes)
     length = _LONGEST
-    while _measure(shown) > most and length > 50:
+    while _measure(shown) > _MOST_BYTES and length > 50:
         comments = [replace(one, body=_cut_text(one.body, length)) for one in shown.comments]
         shown = replace(shown, comments=comments, description=_cut_text(shown.description or "", 2 * length) or None)
         length //= 2
     if length < _LONGEST:
         cut.append(f"texts: cut at {length * 2} characters; `git mile show {shown.id[:8]}` has them whole")
-    while _measure(shown) > most and shown.comments:
+    while _measure(shown) > _MOST_BYTES and shown.comments:
         omitted = shown.comments_omitted or 0
         shown = replace(shown, comments=shown.comments[1:], comments_omitted=omitted + 1)
     return replace(shown, shortened=cut or UNSET)

@@ -8,21 +8,24 @@ from collections.abc import Sequence
 from postil.tracker.state.burndown import Day
 from postil.tracker.text import is_day
 
+_COLUMNS, _ROWS = 60, 8
+"""Of a chart on a terminal."""
+_BAR = 24
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _WIDTH, _HEIGHT = 640, 240
 _LEFT, _TOP, _RIGHT, _BOTTOM = 40, 34, 16, 30
 
 
-def draw_chart(title: str, due: str | None, days: Sequence[Day], width: int = 60, height: int = 8) -> str:
+def draw_chart(title: str, due: str | None, days: Sequence[Day]) -> str:
     """Returns a burn-down of block characters: how many issues were open on each day."""
     if not days:
         return f"{title}: no issues yet"
-    shown = _thin_out(days, width)
+    shown = _thin_out(days, _COLUMNS)
     top = max(1, *(day.open for day in shown))
     lines: list[str] = []
-    for row in range(height, 0, -1):
-        cells = [_EIGHTHS[max(0, min(8, round((day.open / top * height - row + 1) * 8)))] for day in shown]
-        label = str(top) if row == height else "0" if row == 1 else ""
+    for row in range(_ROWS, 0, -1):
+        cells = [_EIGHTHS[max(0, min(8, round((day.open / top * _ROWS - row + 1) * 8)))] for day in shown]
+        label = str(top) if row == _ROWS else "0" if row == 1 else ""
         lines.append(f"{label:>5} │{''.join(cells)}")
     last = days[-1]
     lines.append(f"      └{'─' * len(shown)}")
@@ -92,12 +95,12 @@ def draw_chart_svg(title: str, due: str | None, days: Sequence[Day]) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def draw_progress(open_: int, closed: int, width: int = 24, what: str = "closed") -> str:
+def draw_progress(open_: int, closed: int, what: str = "closed") -> str:
     """Returns a bar of how much is done."""
     total = open_ + closed
-    filled = round(width * closed / total) if total else 0
+    filled = round(_BAR * closed / total) if total else 0
     share = f"{100 * closed // total}%" if total else "no issues"
-    return f"{'█' * filled}{'░' * (width - filled)} {share} ({closed} of {total} {what})"
+    return f"{'█' * filled}{'░' * (_BAR - filled)} {share} ({closed} of {total} {what})"
 
 
 def draw_progress_svg(title: str, open_: int, closed: int) -> str:

@@ -86,8 +86,9 @@ class Stay:
 
     __slots__ = ("_at_work", "_farthest", "_has_left", "_held", "_kept", "_loop", "_principal", "_room", "size")
 
-    def __init__(self, room: Room, principal: str, loop: asyncio.AbstractEventLoop | None = None) -> None:
-        self._room, self._principal, self._loop = room, principal, loop
+    def __init__(self, room: Room, principal: str) -> None:
+        self._room, self._principal = room, principal
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.size = self._held = 0
         self._at_work = self._has_left = False
         self._farthest = -1.0
