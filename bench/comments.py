@@ -170,7 +170,7 @@ def pulled(root: Path) -> Iterator[Goal]:
     fresh = Comments(str(root))
     fresh.overview.refresh()  # opens the cache
     walked = min(_spent(lambda: _walked(root))[1] for _ in range(5))
-    again = min(_spent(fresh.overview._look)[1] for _ in range(5))  # pyright: ignore[reportPrivateUsage]
+    again = min(_spent(fresh.overview._look)[1] for _ in range(5))
     ratio = again / walked
     what = f"Comments: looking at {FILES} unchanged files, times a bare walk with two stats each"
     yield Goal(what, "≤ 4", f"{ratio:.1f} ({again * 1e6 / FILES:.0f} µs a file)", ratio <= 4)
@@ -271,7 +271,7 @@ def searched(root: Path, count: int) -> Iterator[Goal]:
 
 def _growth(comments: Comments, query: str) -> float:
     """How many times longer a pattern takes over all texts than over a tenth of them."""
-    whole = comments.overview.index._texts[text_file.COMMENTS]._file  # pyright: ignore[reportPrivateUsage]
+    whole = comments.overview.index._texts[text_file.COMMENTS]._file
     ends = list(whole.ends[: len(whole) // 10])
     part = text_file.Run(whole.run[: ends[-1] + 2], list(whole.numbers[: len(ends)]), ends)
     return _spent(lambda: whole.search(Pattern(query)))[1] / _spent(lambda: part.search(Pattern(query)))[1]
@@ -279,7 +279,7 @@ def _growth(comments: Comments, query: str) -> float:
 
 def _scanned(comments: Comments, query: str) -> int:
     """How many matches RE2 finds in the bytes that are searched, and nothing made of them."""
-    run = comments.overview.index._texts[text_file.COMMENTS]._file.run  # pyright: ignore[reportPrivateUsage]
+    run = comments.overview.index._texts[text_file.COMMENTS]._file.run
     Pattern(query)
     first = spans(compile_linear(f"(?m:{query})", ignore_case=True), Meter(query), END)
     found = at = 0

@@ -256,7 +256,7 @@ def test_the_asynchronous_client_starts_no_thread(endpoint: str, emulator: Emula
     async def visit() -> None:
         loop = asyncio.get_running_loop()
         pool = ThreadPoolExecutor(1)
-        pool.submit = NoThreads().submit  # type: ignore[method-assign]
+        pool.submit = NoThreads().submit
         loop.set_default_executor(pool)
         before = threading.active_count()
         async with AsyncMcpGitlabClient(endpoint, DEVELOPER) as client:

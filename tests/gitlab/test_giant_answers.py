@@ -59,7 +59,7 @@ def swell(value: Any, depth: int = 0) -> Any:
         rows: list[Any] = value  # pyright: ignore[reportUnknownVariableType]
         return [swell(row, depth + 1) for row in (rows * 100)[:100]]
     if not isinstance(value, dict):
-        return value  # pyright: ignore[reportUnknownVariableType]
+        return value
     row: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType]
     made: dict[str, Any] = {}
     for name, item in row.items():
@@ -68,7 +68,7 @@ def swell(value: Any, depth: int = 0) -> Any:
         elif isinstance(item, str) and name in LONG_LINES:
             made[name] = item + "x" * 240
         elif isinstance(item, list) and name in MANY:
-            made[name] = [swell(one, depth + 2) for one in (item * 30)[:30]]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            made[name] = [swell(one, depth + 2) for one in (item * 30)[:30]]  # pyright: ignore[reportUnknownVariableType]
         elif name == "content":
             made[name] = base64.b64encode(WORDS.encode()).decode()
         else:

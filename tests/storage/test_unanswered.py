@@ -38,7 +38,7 @@ def test_it_is_asked_again_after_a_pause_until_it_is_answered(clock: Clock) -> N
         return answer
 
     assert ask_until_known(ask, 10) == 7
-    assert clock.now == pytest.approx(100 + 2 * unanswered.PAUSE)  # pyright: ignore[reportUnknownMemberType]
+    assert clock.now == pytest.approx(100 + 2 * unanswered.PAUSE)
 
 
 def test_a_failure_that_is_an_answer_is_raised_and_silence_is_unknown_in_the_end() -> None:

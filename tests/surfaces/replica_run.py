@@ -44,7 +44,7 @@ def main() -> int:
         replicas = Replicas(
             folder, redis, PROXIES[given.proxy], POSTIL_CONFIG=f"{base}/postil.toml", POSTIL_STATE=pg.address
         )
-        helpers.KILL_SECONDS = given.kill_every  # type: ignore[misc]
+        helpers.KILL_SECONDS = given.kill_every
         over, begun = threading.Event(), time.monotonic()
         made: list[int] = [0]
         disturber = threading.Thread(target=_disturb, args=[pg, given.calls, made, over])

@@ -192,7 +192,7 @@ class _Texts(msgspec.Struct, frozen=True):
 
 
 _known = msgspec.json.Decoder(Known)
-_known_or_between = msgspec.json.Decoder(Known | Literal[_SECRET])  # pyright: ignore[reportInvalidTypeForm]
+_known_or_between = msgspec.json.Decoder(Known | Literal[_SECRET])
 _unknown = msgspec.json.Decoder(Unknown)
 _texts = msgspec.json.Decoder(_Texts)
 _encoder = msgspec.json.Encoder()

@@ -81,7 +81,7 @@ def test_an_effect_in_doubt_ends_as_unknown() -> None:
 
 def test_a_write_that_cannot_be_opened_is_refused() -> None:
     class Full(MemoryState):
-        def writing(self):  # type: ignore[no-untyped-def]
+        def writing(self):
             raise StateFull("state.db")
 
     with pytest.raises(StateFull):

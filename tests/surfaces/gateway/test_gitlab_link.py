@@ -92,7 +92,7 @@ def team(emulator: Emulator, repository: Path, tmp_path: Path) -> Iterator[Team]
             "/.well-known/oauth-authorization-server": {"issuer": issuer.url, "jwks_uri": f"{issuer.url}/keys"},
             "/keys": {"keys": [{**public, "kid": "k1"}]},
         }
-        issuer.answer = lambda path, bearer: (200, pages[path]) if path in pages else (404, {})  # type: ignore[method-assign]
+        issuer.answer = lambda path, bearer: (200, pages[path]) if path in pages else (404, {})
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         resource = f"http://127.0.0.1:{port}/mcp"

@@ -53,7 +53,7 @@ def issuer(gitlab: FakeGitLab) -> str:
         "/.well-known/oauth-authorization-server": {"issuer": gitlab.url, "jwks_uri": f"{gitlab.url}/keys"},
         "/keys": {"keys": [{**public, "kid": "k1"}, {"kty": "odd", "kid": "k2"}]},
     }
-    gitlab.answer = lambda path, bearer: (200, pages[path]) if path in pages else (404, {})  # type: ignore[method-assign]
+    gitlab.answer = lambda path, bearer: (200, pages[path]) if path in pages else (404, {})
     return gitlab.url
 
 

@@ -202,7 +202,7 @@ def test_zsh_quotes_what_is_hostile_and_runs_nothing_of_it(offering: Path, comma
     terminal = Terminal()
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), terminal.slave)
     words = [needs("zsh"), "-f", "-i"]
-    zsh = subprocess.Popen(words, cwd=offering, env=environment, start_new_session=True, **streams)  # type: ignore[call-overload]
+    zsh = subprocess.Popen(words, cwd=offering, env=environment, start_new_session=True, **streams)
 
     def ask(typed: str, until: str) -> str:
         os.write(terminal.master, typed.encode())

@@ -18,7 +18,7 @@ from tests.tracker.hostile import event, write_log
 
 def row(kind: str, **data: object) -> Row:
     empty = Row(1, "id", kind, "T", "open", "", "", "A <a@b>", 1, "r", "", 1, "r", "", 2, "", "", "", 0, 4, "")
-    return empty._replace(**data)  # pyright: ignore[reportArgumentType]
+    return empty._replace(**data)
 
 
 def test_an_issue_counts_comments_and_a_milestone_its_issues_too():

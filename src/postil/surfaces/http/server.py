@@ -110,7 +110,7 @@ class PatientProtocol(HttpToolsProtocol):
     _wishes: bool = False
     """Whether the head that has just come wishes for another protocol."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:
         self.waiting_since = self.loop.time()
         self._share = Share(self.arriving)
         super().connection_made(transport)
@@ -266,7 +266,7 @@ class HttpServer(uvicorn.Server):
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         logging.getLogger("uvicorn.asgi").setLevel(logging.CRITICAL)
         config = uvicorn.Config(
-            app,  # type: ignore[arg-type]
+            app,
             http=type("Connections", (PatientProtocol,), {"arriving": Arriving()}),
             ws="none",
             lifespan="off",

@@ -81,7 +81,7 @@ def _add_positional(parser: argparse.ArgumentParser, name: str, field: Schema, r
     many = kind_of(field) == "array"
     count = ("+" if required else "*") if many else None if required else "?"
     says = f"{_help(field)}: {choices}" if choices and field.get("description") else _help(field) or choices
-    parser.add_argument(name, metavar=kebab(name).upper(), help=says + also, nargs=count)  # type: ignore[arg-type]
+    parser.add_argument(name, metavar=kebab(name).upper(), help=says + also, nargs=count)
 
 
 def _add_flag(parser: argparse.ArgumentParser, name: str, field: Schema, required: bool, short: str) -> None:

@@ -88,7 +88,7 @@ def paired_comments() -> int:
 
 def _open_closed() -> None:
     """Where the caller closed a standard stream, open nothing in its place: a database must not become our output."""
-    if sys.stdin is None or sys.stdout is None or sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
+    if sys.stdin is None or sys.stdout is None or sys.stderr is None:
         import os
 
         while os.open(os.devnull, os.O_RDWR) < 3:  # the lowest that is free

@@ -71,7 +71,7 @@ class CheckedFiles(Answer, frozen=True):
     faults: list[Fault]
 
     @property
-    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] - a constant elsewhere
+    def exit_status(self) -> int:
         """The shell's status: faults are worth noticing in a script."""
         return 1 if self.faults else 0
 
