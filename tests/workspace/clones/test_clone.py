@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from postil.core import limits
+from postil.core.failure import Failure
 from postil.workspace.clones.clone import RemoteAway, SharedClone
 from postil.workspace.clones.snapshot import LOGS, list_refs
 from tests.hosting.hosts import make_bare
@@ -265,3 +267,69 @@ def test_comments_below_a_folder_that_became_a_link_come_back_with_it(bare: Path
     assert one.follow()
     for clone in (one, two):
         assert comments(clone) == {"lib/b.py.comments": "said", "a.py.comments": "said here"}
+
+
+def push_what_cannot_be_checked_out(bare: Path) -> None:
+    """A name that no file system takes, behind those of the comment files."""
+    work = bare.parent / "theirs"
+    if not work.exists():
+        git(bare.parent, "clone", "-q", str(bare), str(work))
+    (work / "a.py").write_text("changed\n")
+    git(work, "add", "-A")
+    oid = git(work, "hash-object", "-w", "a.py")
+    git(work, "update-index", "--add", "--cacheinfo", f"100644,{oid},{'z' * 300}")
+    git(work, "commit", "-qm", "a long name")
+    git(work, "push", "-q", "origin", "HEAD")
+
+
+def test_a_branch_that_cannot_be_checked_out_takes_no_comment(bare: Path) -> None:
+    """What the branch held stood in the place of what was said here, and the next write made that count."""
+    push(bare, lambda work: (work / "a.py.comments").write_text("pushed"))
+    one = clone_at(bare, "one")
+    one.begin("", 0)
+    write(one, "a.py.comments", "said")
+    write(one, "b.py.comments", "said here")
+    one.publish(1, "alice")
+    one.accept()
+    push_what_cannot_be_checked_out(bare)
+    for _ in range(2):
+        with pytest.raises(Failure):
+            one.follow()
+        assert comments(one) == {"a.py.comments": "said", "b.py.comments": "said here"}
+    write(one, "c.py.comments", "and then")
+    head = one.publish(2, "alice")
+    one.accept()
+    listed = git(one.folder, "ls-tree", "-r", "--name-only", head).split()
+    assert listed == ["a.py.comments", "b.py.comments", "c.py.comments"]
+    assert git(one.folder, "cat-file", "blob", f"{head}:a.py.comments") == "said"
+
+
+def test_many_large_comment_files_are_never_held_together(bare: Path) -> None:
+    """Of twelve that somebody pushed, each write took 500 MB."""
+    many, size = 12, 4 << 20
+
+    def make_large(work: Path) -> None:
+        for number in range(many):
+            (work / f"f{number}.py.comments").write_bytes(b"%d" % number * size)
+
+    one = clone_at(bare, "one")
+    one.begin("", 0)
+    write(one, "a.py.comments", "said")
+    one.publish(1, "alice")
+    one.accept()
+    push(bare, make_large)
+    tracemalloc.start()
+    try:
+        assert one.follow()
+        write(one, "a.py.comments", "said again")
+        head = one.publish(2, "alice")
+        one.accept()
+        assert not one.has_changed()
+        push(bare, lambda work: (work / "a.py").write_text("changed\n"))
+        assert one.follow()
+        assert tracemalloc.get_traced_memory()[1] < 8 * size
+    finally:
+        tracemalloc.stop()
+    assert not one.has_changed()
+    assert len(git(one.folder, "ls-tree", "-r", "--name-only", head).split()) == many + 1
+    assert git(one.folder, "cat-file", "-s", f"{head}:f11.py.comments") == str(2 * size)

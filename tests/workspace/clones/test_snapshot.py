@@ -22,12 +22,12 @@ names = some.text(
 def test_a_snapshot_holds_exactly_its_files(tmp_path: Path, files: dict[str, bytes]) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     root = str(tmp_path)
-    first = write_snapshot(root, Snapshot(source="s" * 40), files, {}, "refs/postil/host/1", "alice")
+    first = write_snapshot(root, Snapshot(source="s" * 40), files.items(), {}, "refs/postil/host/1", "alice")
     read = read_snapshot(root, first)
     assert dict(zip(read.files, read_blobs(root, list(read.files.values())), strict=True)) == files
     assert (read.source, read.refs) == ("s" * 40, {})
     gone = next(iter(files))
-    second = write_snapshot(root, read, {gone: None}, {}, "refs/postil/host/1", "alice")
+    second = write_snapshot(root, read, [(gone, None)], {}, "refs/postil/host/1", "alice")
     assert {*read_snapshot(root, second).files} == {*files} - {gone}
 
 

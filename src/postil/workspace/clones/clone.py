@@ -12,9 +12,11 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from postil.core import limits
 from postil.core.failure import Unreachable
 from postil.workspace.clones import snapshot
 from postil.workspace.clones.snapshot import Snapshot
+from postil.workspace.disk import read_whole
 from postil.workspace.failures import GitTimedOut, LockBusy, UnsafePath
 from postil.workspace.files import FileLock, atomic_write, make_folder, read_file, remove_file
 from postil.workspace.git import NETWORK, read_blob, run_git, try_git
@@ -25,6 +27,7 @@ from postil.workspace.repository import find_repository
 Merge = Callable[[str, bytes | None, bytes | None, bytes | None], bytes]
 """Returns the comment file that holds what two sides hold: its path, its base, ours and theirs."""
 _FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
+_ASIDE = "postil-aside"
 _SECONDS = 30.0
 """How long the remote may take for a write: one that takes longer is refused."""
 
@@ -37,6 +40,17 @@ class RemoteAway(Unreachable):
         super().__init__(
             f"The shared repository of the workspace {name} did not answer: {(lines or ['no reason given'])[-1][:200]}",
             advice="Nothing was changed: try again in a moment; an operator looks at workspaces in the settings",
+            status=503,
+        )
+
+
+class NotWhole(Unreachable):
+    """What a workspace holds could not be put back in its place: nothing is recorded until it is."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The comment files of the workspace {name} could not be put back in their place",
+            advice="Nothing was changed: try again in a moment; an operator looks at the disk of this host",
             status=503,
         )
 
@@ -57,6 +71,8 @@ class SharedClone:
         self._next, self._next_seen = self._recorded, self._seen
         self._apart: set[str] = set()
         """Recorded files that have no place beside the branch, where a link or a folder bears their name."""
+        self._is_whole = True
+        """Whether our comment files stand in the work tree: not while the branch is brought up to date."""
         self._lock: FileLock | None = None
 
     def take(self) -> bool:
@@ -88,6 +104,7 @@ class SharedClone:
         self._apart.clear()
         clean_leftovers(find_repository(self.folder), fix=True)
         wanted = self._put_files(wanted)
+        self._is_whole = True
         snapshot.set_refs(self.folder, self._recorded.refs)
         self._recorded = msgspec.structs.replace(self._recorded, source=self._recorded.source or source, files=wanted)
         self.has_unsent_logs = bool(self._recorded.refs)
@@ -99,18 +116,44 @@ class SharedClone:
         source = self._fetch(0)
         if not source or source == self._recorded.source:
             return False
-        kept = {name: self._read(name) for name in snapshot.list_files(self.folder)}
+        kept = self._set_aside()
+        self._is_whole = False
+        try:
+            self._check_out(source)
+        finally:  # what is ours stays also where the branch cannot be checked out
+            self._put_back(kept)
+        self._take_over(source)
+        return True
+
+    def _set_aside(self) -> dict[str, str]:
+        """Keep the comment files under other names, while git writes the work tree. Returns those names."""
+        aside = os.path.join(self.folder, ".git", _ASIDE)
+        shutil.rmtree(aside, ignore_errors=True)
+        os.mkdir(aside, mode=0o700)
+        kept = {name: f"{aside}/{number}" for number, name in enumerate(snapshot.list_files(self.folder))}
+        for name, path in kept.items():
+            try:
+                os.link(os.path.join(self.folder, name), path, follow_symlinks=False)
+            except OSError:  # a file system without links
+                atomic_write(aside, RelativePath(os.path.basename(path)), self._read(name))
+        return kept
+
+    def _put_back(self, kept: Mapping[str, str]) -> None:
+        """Make the comment files those that were kept, and no others; one after the other, so that nobody holds all."""
         apart, self._apart = sorted(self._apart), set()
-        self._check_out(source)
         for name in snapshot.list_files(self.folder):
             if name not in kept:
                 remove_file(self.folder, RelativePath(name))
-        for name, content in kept.items():
-            self._write(name, content)
+        for name, path in kept.items():
+            if not _is_same(os.path.join(self.folder, name), path):
+                is_recorded = self._seen.get(name) == _look_at(path)
+                self._write(name, read_whole(path, limits.FILE))
+                if is_recorded and name not in self._apart:
+                    self._seen[name] = self._look(name)
         for name in apart if self._recorded.commit else ():
             self._write(name, read_blob(self.folder, f"{self._recorded.commit}:{name}"))
-        self._take_over(source)
-        return True
+        shutil.rmtree(os.path.join(self.folder, ".git", _ASIDE), ignore_errors=True)
+        self._is_whole = True
 
     def _fetch(self, head_number: int) -> str:
         """Fetch the branch, the logs that people pushed, and a snapshot. Returns the branch's commit."""
@@ -177,14 +220,12 @@ class SharedClone:
 
     # -- a change is published ----------------------------------------------------------------------------------------
 
-    def find_changes(self) -> tuple[dict[str, bytes | None], dict[str, str]]:
-        """Returns the files that are not as they were recorded, and where all logs end."""
+    def find_changes(self) -> tuple[dict[str, bool], dict[str, str]]:
+        """Returns the files that are not as they were recorded, whether each is still there, and where all logs end."""
         names = snapshot.list_files(self.folder)
-        changed: dict[str, bytes | None] = {
-            name: self._read(name) for name in names if self._seen.get(name) != self._look(name)
-        }
+        changed = [name for name in names if self._seen.get(name) != self._look(name)]
         gone = {*self._recorded.files, *self._seen}.difference(names, self._apart)
-        return {**changed, **dict.fromkeys(sorted(gone))}, snapshot.list_refs(self.folder)
+        return dict.fromkeys(changed, True) | dict.fromkeys(sorted(gone), False), snapshot.list_refs(self.folder)
 
     def has_changed(self) -> bool:
         """Returns whether anything is not as it was recorded."""
@@ -196,18 +237,20 @@ class SharedClone:
 
         It counts when it is recorded, not before. Raises RemoteAway.
         """
+        if not self._is_whole:
+            raise NotWhole(self.name)
         changed, refs = self.find_changes()
         if not changed and refs == self._recorded.refs:
             return ""
         if not self._recorded.commit:  # the first snapshot holds all
-            names = snapshot.list_files(self.folder)
-            changed = {name: self._read(name) for name in names}
-        seen = {name: self._look(name) for name in changed if changed[name] is not None}
+            changed = dict.fromkeys(snapshot.list_files(self.folder), True)
+        seen = {name: self._look(name) for name, is_there in changed.items() if is_there}
         ref = f"refs/postil/host/{number}"
-        commit = snapshot.write_snapshot(self.folder, self._recorded, changed, refs, ref, by)
+        contents = ((name, self._read(name) if is_there else None) for name, is_there in changed.items())
+        commit = snapshot.write_snapshot(self.folder, self._recorded, contents, refs, ref, by)
         self._ask_remote("push", "--quiet", self._remote, f"+{ref}:{self._name_ref(number)}")
         files = {name: oid for name, oid in self._recorded.files.items() if name not in changed}
-        files |= {name: "" for name, content in changed.items() if content is not None}
+        files |= dict.fromkeys(seen, "")
         self._next = Snapshot(commit, self._recorded.source, refs, files)
         self._next_seen = {name: look for name, look in self._seen.items() if name not in changed} | seen
         return commit
@@ -238,8 +281,7 @@ class SharedClone:
         return done.out
 
     def _look(self, name: str) -> tuple[int, int, int]:
-        found = os.stat(os.path.join(self.folder, name), follow_symlinks=False)
-        return found.st_ino, found.st_size, found.st_mtime_ns
+        return _look_at(os.path.join(self.folder, name))
 
     def _read(self, name: str) -> bytes:
         return read_file(self.folder, RelativePath(name))
@@ -257,3 +299,16 @@ class SharedClone:
         except UnsafePath:
             if name in self._recorded.files:
                 self._apart.add(name)
+
+
+def _look_at(path: str) -> tuple[int, int, int]:
+    found = os.stat(path, follow_symlinks=False)
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _is_same(path: str, kept: str) -> bool:
+    """Whether git has left a file alone."""
+    try:
+        return os.path.samestat(os.lstat(path), os.lstat(kept))
+    except OSError:
+        return False

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -103,30 +104,38 @@ def read_blobs(root: str, names: Collection[str]) -> Generator[bytes | None]:
 
 
 def write_snapshot(
-    root: str, before: Snapshot, changed: Mapping[str, bytes | None], refs: Mapping[str, str], ref: str, by: str
+    root: str, before: Snapshot, changed: Iterable[tuple[str, bytes | None]], refs: Mapping[str, str], ref: str, by: str
 ) -> str:
     """Make the snapshot that follows `before`. Returns its commit.
 
-    `ref` is moved to it. A changed file without content is removed.
+    `ref` is moved to it. A changed file without content is removed. Each is sent to git before the next one is asked
+    for: nobody holds all of them.
     """
     lines = [f"{_SOURCE}{before.source}", *(f"{_REF}{oid} {name}" for name, oid in sorted(refs.items()))]
     said = "\n".join(["Postil: a change of the workspace", "", *lines, ""]).encode()
     who = "".join(letter for letter in by if letter.isprintable() and letter not in "<>")[:100] or "postil"
-    out = [b"commit %s\ncommitter %s <> now\ndata %d\n%s" % (ref.encode(), who.encode(), len(said), said)]
+    out = [b"commit %s\nmark :1\ncommitter %s <> now\ndata %d\n%s" % (ref.encode(), who.encode(), len(said), said)]
     parents = ([before.commit] if before.commit else []) + _new_ends(before.refs, refs)
     out += [b"%s %s\n" % (b"merge" if n else b"from", oid.encode()) for n, oid in enumerate(parents)]
     if not before.commit:
         out.append(b"deleteall\n")  # the first parent may be the end of a log, whose files are none of ours
-    for name, content in changed.items():
-        quoted = _quote(name)
-        if content is None:
-            out.append(b"D %s\n" % quoted)
-        else:
-            out.append(b"M 100644 inline %s\ndata %d\n%s\n" % (quoted, len(content), content))
-    run_git(
-        root, "fast-import", "--quiet", "--force", "--date-format=now", input=b"".join([*out, b"done\n"]), mode=DURABLE
-    )
-    return run_git(root, "rev-parse", "--verify", ref).strip().decode("ascii")
+    with git_dialogue(root, "fast-import", "--quiet", "--force", "--date-format=now", mode=DURABLE) as (ask, answer):
+        with suppress(BrokenPipeError):  # it has ended, and made nothing
+            ask.writelines(out)
+            for name, content in changed:
+                quoted = _quote(name)
+                if content is None:
+                    ask.write(b"D %s\n" % quoted)
+                else:
+                    ask.write(b"M 100644 inline %s\ndata %d\n" % (quoted, len(content)))
+                    ask.write(content)
+                    ask.write(b"\n")
+            ask.write(b"get-mark :1\ndone\n")
+            ask.flush()
+        made = answer.read(256).strip().decode("ascii")  # until it ends: then all is safe on the disk
+    if not made or find_commit(root, ref) != made:
+        raise GitFailed("fast-import", 1, "the snapshot was not made")
+    return made
 
 
 def set_refs(root: str, wanted: Mapping[str, str]) -> None:
