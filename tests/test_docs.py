@@ -183,3 +183,15 @@ def test_no_page_puts_a_token_on_a_command_line() -> None:
 def test_no_page_calls_the_united_servers_tools_by_names_with_a_dot() -> None:
     for name in ("tracker.md", "reference/mcp-clients.md"):
         assert "`git_mile_list` and `git_mile_show`" in page(name)
+
+
+def test_the_page_of_the_inbox_names_every_tool_in_its_set() -> None:
+    (said,) = re.findall(r"Assistants have the tools.*?\.(?=\s+What)", page("inbox.md"), re.DOTALL)
+    usual, extra = said.split("with the toolset `extra`")
+    for toolset, part in (("", usual), ("extra", extra)):
+        tools = {
+            each.name
+            for each in read_catalogue().operations
+            if each.part == "inbox" and each.tool and each.toolset == toolset
+        }
+        assert {name for name in re.findall(r"`([a-z_]+)`", part) if "_" in name} == tools
