@@ -228,7 +228,7 @@ def test_the_doctor_says_which_grammars_a_repository_would_gain_by(
     assert comments.maintenance.doctor_grammars().status == "ok"
     monkeypatch.setattr("postil.comments.operations.maintenance.is_installed", "python".__eq__)
     found = comments.maintenance.doctor_grammars()
-    assert (found.status, "ruby (1 files)" in found.seen) == ("warning", True)
+    assert (found.status, "ruby (1 file)" in found.seen) == ("warning", True)
     assert "postil[languages]" in found.fix
 
 
@@ -294,3 +294,20 @@ def test_a_merge_is_concluded_by_what_a_repair_of_it_says_to_commit(tmp_path: Pa
     git(tmp_path, "commit", "-qm", "merged")
     assert git(tmp_path, "ls-files", "*.comments") == "b.py.comments"
     assert [each.text for each in comments.listed().comments] == ["why so?"]
+
+
+def test_a_comment_joined_in_a_file_that_git_does_not_have_yet_is_committed_with_it(tmp_path: Path) -> None:
+    """The commit that was advised held the deletion alone: a clone of it had no comment."""
+    comments = workspace(tmp_path, **{"a.rst": SOURCE})
+    identity = comments.add("a.rst", 7, "why?", "NOTE").commentId
+    commit(tmp_path, "commented")
+    git(tmp_path, "mv", "a.rst", "a.md")
+    write(tmp_path, "a.md", SOURCE.replace("value_7 = 7\n", ""))
+    commit(tmp_path, "moved")
+    comments.contract.move(identity, "a.md", 7)
+    git(tmp_path, "checkout", "--", ".")
+    said = comments.maintenance.check_files(fix=True).for_model()
+    assert "To keep it, commit it: `git add -- a.rst.comments a.md.comments`" in said
+    git(tmp_path, "add", "--", "a.rst.comments", "a.md.comments")
+    git(tmp_path, "commit", "-qm", "kept")
+    assert identity in git(tmp_path, "show", "HEAD:a.md.comments")

@@ -192,6 +192,21 @@ def test_joining_a_comment_that_is_in_two_files_never_undoes_a_move(tmp_path: Pa
     assert [each.id for each in comments.file_comments("b.py").comments] == [identity]
 
 
+def test_a_comment_that_is_in_three_files_is_joined_at_once(tmp_path: Path) -> None:
+    code = "".join(f"value_{number} = {number}\n" for number in range(9))
+    comments = workspace(tmp_path, **{name: code for name in ("a.py", "b.py", "c.py")})
+    identity = comments.add("a.py", 3, "moves", "NOTE").commentId
+    before = (tmp_path / "a.py.comments").read_bytes()
+    comments.move("a.py", "b.py", identity, 3)
+    between = (tmp_path / "b.py.comments").read_bytes()
+    comments.move("b.py", "c.py", identity, 3)
+    (tmp_path / "a.py.comments").write_bytes(before)
+    (tmp_path / "b.py.comments").write_bytes(between)
+    assert [fault.fixed for fault in find_faults(comments.store, fix=True)] == ["joined in b.py", "joined in c.py"]
+    assert [*find_faults(comments.store, fix=False)] == []
+    assert [each.id for each in comments.file_comments("c.py").comments] == [identity]
+
+
 def test_a_sidecar_that_is_no_file_is_named(comments: Comments) -> None:
     root = root_of(comments)
     comments.add("a.py", 3, "kept", "NOTE")

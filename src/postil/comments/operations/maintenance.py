@@ -155,8 +155,9 @@ class Checked(Answer, frozen=True):
         return lines
 
 
-def _is_changed(root: str, name: str) -> bool:
-    return bool(try_git(root, "diff", "--name-only", "HEAD", "--", name).out.strip())
+def _is_uncommitted(root: str, name: str) -> bool:
+    """Whether a file is new to git, changed or deleted since the last commit."""
+    return bool(try_git(root, "status", "--porcelain", "-u", "--", name).out.strip())
 
 
 def _forget(each: Erased) -> str:
@@ -236,12 +237,12 @@ class MaintenanceTools:
         )
 
     def _list_changed(self, faults: Sequence[Fault]) -> tuple[str, ...]:
-        """Returns the files that repairs changed, and of those that they were joined from the ones that git has."""
+        """Returns the files that repairs changed, and of those that they joined them with the ones to be committed."""
         changed = dict.fromkeys(each.shown for each in faults if each.fixed and not each.shown.startswith("("))
         others = dict.fromkeys(f"{each.other}{SUFFIX}" for each in faults if each.other)
         root = self._context.tree.root
-        changed = [name for name in changed if os.path.lexists(os.path.join(root, name)) or _is_changed(root, name)]
-        return (*changed, *(name for name in others if name not in changed and _is_changed(root, name)))
+        changed = [name for name in changed if os.path.lexists(os.path.join(root, name)) or _is_uncommitted(root, name)]
+        return (*changed, *(name for name in others if name not in changed and _is_uncommitted(root, name)))
 
     def _list_erased(self) -> tuple[list[Erased], tuple[WholeFile, ...]]:
         """Returns what another program took out of files, and the files that it deleted whole and git has."""
@@ -303,7 +304,8 @@ class MaintenanceTools:
         """Whether every sidecar can be read."""
         found = list(find_faults(self._context.store, fix=False))
         if not found:
-            return Finding("ok", f"{sum(1 for _ in self._context.store.paths())} comment files can be read")
+            count = sum(1 for _ in self._context.store.paths())
+            return Finding("ok", f"{count} comment file{'s' * (count != 1)} can be read")
         named = "; ".join(f"{fault.shown}: {fault.problem}" for fault in found[:5])
         return Finding("error", named, "Run `postil comments check --fix`")
 
@@ -317,7 +319,9 @@ class MaintenanceTools:
                 missing[language] = missing.get(language, 0) + 1
         if not missing:
             return Finding("ok", "every commented file's language has its grammar")
-        named = ", ".join(f"{language} ({count} files)" for language, count in sorted(missing.items()))
+        named = ", ".join(
+            f"{language} ({count} file{'s' * (count != 1)})" for language, count in sorted(missing.items())
+        )
         install = "Install them with: pip install 'postil[languages]'"
         return Finding("warning", f"comments follow the text alone in {named}", install)
 

@@ -87,6 +87,8 @@ def find_faults(
             other = seen.setdefault(comment.id, path)
             if other != path:
                 fixed = _separate(store, comment.id, (other, path), copies) if fix else ""
+                if fixed:  # a third file is compared with the one that holds it now
+                    seen[comment.id] = path if store.read(path).comment(comment.id) else other
                 yield Fault(path, f"comment {comment.id} is also in {other}", fixed, other if fixed else "")
 
 
