@@ -194,7 +194,7 @@ def test_joining_a_comment_that_is_in_two_files_never_undoes_a_move(tmp_path: Pa
 
 def test_a_comment_that_is_in_three_files_is_joined_at_once(tmp_path: Path) -> None:
     code = "".join(f"value_{number} = {number}\n" for number in range(9))
-    comments = workspace(tmp_path, **{name: code for name in ("a.py", "b.py", "c.py")})
+    comments = workspace(tmp_path, **dict.fromkeys(("a.py", "b.py", "c.py"), code))
     identity = comments.add("a.py", 3, "moves", "NOTE").commentId
     before = (tmp_path / "a.py.comments").read_bytes()
     comments.move("a.py", "b.py", identity, 3)
