@@ -64,7 +64,7 @@ def test_the_table_is_changed_knowingly() -> None:
         "GIT_OUTPUT": 64 * mib, "GIT_OBJECT": 16 * mib, "GIT_MEMORY": 256 * mib, "GIT_INDEX_MEMORY": 1024 * mib,
             "GIT_ALL_MEMORY": 512 * mib, "GIT_WALK_MEMORY": 2048 * mib,
         "LINES": 500_000, "BACKUP_LINE": 32 * mib, "BACKUP": 16_384 * mib, "IMPORT": 512 * mib,
-        "IMPORTED_COMMENTS": 64 * mib,
+        "IMPORTED_COMMENTS": 64 * mib, "IMPORTED_TEXTS": 100_000,
         "CONFIG": mib, "REFS": mib, "PACKED_REFS": 512 * mib, "LOGS": 10_000,
         "LOG_SEGMENT": 8 * mib, "LOG_OBJECT": 12 * mib, "LOG_TAIL": 64 * mib, "LOG_SEGMENTS": 100_000,
             "LOG_NAMES": 262_144, "LOG_EVENT": 4 * mib,

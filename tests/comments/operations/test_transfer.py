@@ -91,3 +91,23 @@ def test_exports_that_are_too_large_together_are_refused_with_what_to_do(
     with pytest.raises(InvalidArguments, match="too large") as refused:
         comments.transfer.import_files((str(document),) * 3)
     assert "one by one" in refused.value.advice
+
+
+@pytest.mark.parametrize("name", ["many.json", "many.jsonl", "many.csv"])
+def test_exports_of_too_many_comments_are_refused_before_they_are_held(
+    comments: Comments, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """One of 55 MB had 714,528 of a word each, which took 70 s and 824 MB; a million replies took 500 MB."""
+    reply = {"id": "r", "text": 'says "text"', "author": "ann", "created": "2026-01-01T00:00:00Z"}
+    for line in range(1, 4):
+        comments.add("a.py", line, f"word {line}", "NOTE")
+    document = tmp_path / name
+    comments.export(document.suffix[1:], output=str(document))
+    monkeypatch.setattr("postil.core.limits.IMPORTED_TEXTS", 4)
+    assert comments.transfer.import_files((str(document),)).skipped == 3
+    with pytest.raises(InvalidArguments, match="4 comments and replies are imported together"):
+        comments.transfer.import_files((str(document),) * 2)
+    rows = [{"filePath": "a.py", "line": 9, "text": "x", "replies": [reply] * 4}]
+    (tmp_path / "replies.json").write_bytes(msgspec.json.encode({"files": [{"comments": rows}]}))
+    with pytest.raises(InvalidArguments, match="comments and replies"):
+        comments.transfer.import_files((str(tmp_path / "replies.json"),))

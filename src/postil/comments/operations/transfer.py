@@ -26,6 +26,7 @@ from postil.comments.transfer.inline import extract_inline, insert_inline, takes
 from postil.comments.transfer.inline_place import CommentLines
 from postil.comments.transfer.read_export import (
     Record,
+    count_texts,
     is_document,
     list_old_versions,
     make_comment,
@@ -147,10 +148,13 @@ class TransferTools:
         """Take in exported comments, or turn inline `// @paired:` comments into comments of the sidecar"""
         refuse_unreadable(files)
         documents: list[Sequence[Record]] = []
-        left = limits.IMPORTED_COMMENTS
+        left, texts = limits.IMPORTED_COMMENTS, limits.IMPORTED_TEXTS
         for file in filter(is_document, files):
             content = _read_document(file, left)
             left -= len(content)
+            texts -= count_texts(file, content)
+            if texts < 0:
+                raise _too_large(file, f"{limits.IMPORTED_TEXTS:,} comments and replies")
             documents.append(read_records(file, content))
         typed = [self._tree.typed(file) for file in files if not is_document(file)]
         sources = [self._tree.source(self._tree.path(file)) for file in typed]
@@ -355,9 +359,13 @@ def _read_document(file: str, most: int) -> bytes:
         return read_named(file, most)
     except OSError as fault:
         if fault.errno == errno.EFBIG:
-            raise InvalidArguments(
-                f"{file} is too large: exports of {limits.IMPORTED_COMMENTS:,} bytes are imported together",
-                advice="Import them one by one; export what is larger file by file (`comments export json FILE`)",
-                path="files",
-            ) from fault
+            raise _too_large(file, f"{limits.IMPORTED_COMMENTS:,} bytes") from fault
         raise NotFound(f"{file} cannot be read: {fault.strerror}", advice="Name an export of comments") from fault
+
+
+def _too_large(file: str, most: str) -> InvalidArguments:
+    return InvalidArguments(
+        f"{file} is too large: exports of {most} are imported together",
+        advice="Import them one by one; export what is larger file by file (`comments export json FILE`)",
+        path="files",
+    )
