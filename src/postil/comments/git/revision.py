@@ -73,8 +73,45 @@ def list_at(
     `known_files` knows in which other files their code may have been then. Raises NotFound for no such revision.
     """
     commit = require_revision(reader.tree, revision)
-    root = reader.tree.root
-    pasts = list_pasts(root, commit.id)
+    pasts = list_pasts(reader.tree.root, commit.id)
+    held, present = _choose_files(reader, pasts, file, known_files)
+    find_name, find_old_name = _make_name_finder(), _make_old_name_finder()
+    damaged: list[Damage] = []
+    listed: list[CommentNow] = []
+    known: set[str] = set()
+    among = total = 0
+    for past in pasts:
+        then = _CommittedComments(reader, past, None, find_name, damaged, known_files)
+        for each, others in then.read(_of(past, pasts, held)):
+            known.add(each.id)
+            if file and not _is_about(file, each, others):
+                continue
+            among += 1
+            if is_wanted(each):
+                total += 1
+                if skip < total <= skip + limit:  # there may be very many: no more is held than is shown
+                    listed.append(each)
+    first: list[CommentNow] = []
+    since = without = 0
+    for past in pasts:
+        today = _CommittedComments(reader, past, reader.store, find_old_name, damaged, known_files)
+        for each, others in today.read(_of(past, pasts, present)):
+            if each.id in known or not is_wanted(each) or (file and not _is_about(file, each, others)):
+                continue
+            if each.state == "orphaned":
+                without += 1
+                continue
+            since += 1
+            if since <= limit:
+                first.append(each)
+    named = [*{each.filePath: each for each in damaged}.values()]
+    return AtRevision(commit.id, listed, total, first, since, without, among, named)
+
+
+def _choose_files(
+    reader: CommentReader, pasts: Sequence[CommittedTree], file: str, known_files: KnownFiles | None
+) -> tuple[list[str], list[RelativePath]]:
+    """Returns the files whose comments may be asked for: those that had some then, and those where some came since."""
     committed = {
         past.outside(name): blob for past in pasts for name, blob in list_sidecars_at(past.root, past.commit).items()
     }
@@ -93,46 +130,7 @@ def list_at(
         for path in reader.store.paths()
         if may_hold(path) and not _is_same(reader, path, committed.get(path + SUFFIX, ""))
     ]
-    damaged: list[Damage] = []
-    find_name = _make_name_finder()
-
-    @cache
-    def list_names(past: CommittedTree) -> dict[str, str]:  # asked once, and only where a file was not there
-        return list_old_names(past.root, past.commit)
-
-    def find_old_name(past: CommittedTree, path: str) -> str:
-        found = list_names(past).get(past.inside(path), "")
-        return past.outside(found) if found else ""
-
-    listed: list[CommentNow] = []
-    known: set[str] = set()
-    among = 0
-    total = 0
-    for past in pasts:
-        for each, others in _read_at(reader, past, _of(past, pasts, held), None, find_name, damaged, known_files):
-            known.add(each.id)
-            if file and not _is_about(file, each, others):
-                continue
-            among += 1
-            if is_wanted(each):
-                total += 1
-                if skip < total <= skip + limit:  # there may be very many: no more is held than is shown
-                    listed.append(each)
-    first: list[CommentNow] = []
-    since = without = 0
-    for past in pasts:
-        some = _of(past, pasts, present)
-        for each, others in _read_at(reader, past, some, reader.store, find_old_name, damaged, known_files):
-            if each.id in known or not is_wanted(each) or (file and not _is_about(file, each, others)):
-                continue
-            if each.state == "orphaned":
-                without += 1
-                continue
-            since += 1
-            if since <= limit:
-                first.append(each)
-    named = [*{each.filePath: each for each in damaged}.values()]
-    return AtRevision(commit.id, listed, total, first, since, without, among, named)
+    return held, present
 
 
 def _is_about(file: str, each: CommentNow, others: Collection[str]) -> bool:
@@ -157,7 +155,7 @@ def list_lost_at(
         if len(held) < len(paths):
             left = {path for path in changed if path + SUFFIX in there and not reader.store.has(RelativePath(path))}
             held = [*held, *sorted(left.difference(held))]
-        for each, _ in _read_at(reader, past, held, None, find_name, damaged):
+        for each, _ in _CommittedComments(reader, past, None, find_name, damaged).read(held):
             if each.state in ("orphaned", "review"):
                 lost.add((each.filePath if each.filePath in paths else "", each.id))
     return lost
@@ -174,6 +172,20 @@ def _make_name_finder() -> Callable[[CommittedTree, str], str]:
     return find_name
 
 
+def _make_old_name_finder() -> Callable[[CommittedTree, str], str]:
+    """Returns what finds the name that a file of now had in a commit."""
+
+    @cache
+    def list_names(past: CommittedTree) -> dict[str, str]:  # asked once, and only where a file was not there
+        return list_old_names(past.root, past.commit)
+
+    def find_old_name(past: CommittedTree, path: str) -> str:
+        found = list_names(past).get(past.inside(path), "")
+        return past.outside(found) if found else ""
+
+    return find_old_name
+
+
 def _is_same(reader: CommentReader, path: RelativePath, blob: str) -> bool:
     """Whether a sidecar is what it was at the commit: nothing was said in it since."""
     try:
@@ -188,121 +200,113 @@ def _of(past: CommittedTree, pasts: Sequence[CommittedTree], paths: Sequence[str
     return [path for path in paths if find_past(pasts, path) is past] if len(pasts) > 1 else paths
 
 
-def _read_at(
-    reader: CommentReader,
-    past: CommittedTree,
-    paths: Sequence[str],
-    store: Store | None,
-    other_name: Callable[[CommittedTree, str], str],
-    damaged: list[Damage],
-    known_files: KnownFiles | None = None,
-) -> Iterator[tuple[CommentNow, Sequence[str]]]:
-    """Yields the comments of these files in the code of a commit; without a store, the sidecars are the commit's own.
+class _CommittedComments:
+    """Reads comments in the code of a commit; without a store, the comment files are the commit's own."""
 
-    With each that is lost the other files that it was looked for in. `other_name` says what a file that the commit does
-    not have was called in it.
-    """
-    recent = RecentVersions(reader.tree)
-    recent.expect(paths)
-    for first in range(0, len(paths), AT_ONCE):
-        call.current().check()
-        call.current().progress(first, len(paths), f"reading {past.commit[:12]}")
-        elsewhere = set[str]()
-        for some, there, large in _read_together(past, paths[first : first + AT_ONCE], store, elsewhere):
-            damaged += [Damage(path, ELSEWHERE) for path in some if past.name(path) in elsewhere]
-            known = [path for path in some if past.name(path) not in elsewhere]
-            yield from _locate_some(reader, past, known, there, large, store, other_name, damaged, recent, known_files)
+    def __init__(
+        self,
+        reader: CommentReader,
+        past: CommittedTree,
+        store: Store | None,
+        other_name: Callable[[CommittedTree, str], str],
+        damaged: list[Damage],
+        known_files: KnownFiles | None = None,
+    ) -> None:
+        self._reader, self._past, self._store, self._known_files = reader, past, store, known_files
+        self._other_name = other_name
+        """Says what a file that the commit does not have was called in it."""
+        self._damaged = damaged
+        """Gets the comment files that cannot be read."""
+        self._recent = RecentVersions(reader.tree)
 
+    def read(self, paths: Sequence[str]) -> Iterator[tuple[CommentNow, Sequence[str]]]:
+        """Yields the comments of these files; with each that is lost the other files that it was looked for in."""
+        past = self._past
+        self._recent.expect(paths)
+        for first in range(0, len(paths), AT_ONCE):
+            call.current().check()
+            call.current().progress(first, len(paths), f"reading {past.commit[:12]}")
+            elsewhere = set[str]()
+            for some, there, large in self._read_together(paths[first : first + AT_ONCE], elsewhere):
+                self._damaged += [Damage(path, ELSEWHERE) for path in some if past.name(path) in elsewhere]
+                yield from self._locate_some([path for path in some if past.name(path) not in elsewhere], there, large)
 
-def _read_together(
-    past: CommittedTree, paths: Sequence[str], store: Store | None, elsewhere: set[str]
-) -> Iterator[tuple[Sequence[str], dict[str, bytes], set[str]]]:
-    """Yields some of the files, what the commit holds of them, and what is too large: as many as are held at once.
+    def _read_together(
+        self, paths: Sequence[str], elsewhere: set[str]
+    ) -> Iterator[tuple[Sequence[str], dict[str, bytes], set[str]]]:
+        """Yields some of the files, what the commit holds of them, and what is too large: as many as are held at once.
 
-    `elsewhere` gets what it holds and a partial clone does not.
-    """
-    large: set[str] = set()
-    ends = ("",) if store else ("", SUFFIX)
-    names = (f"{past.name(path)}{end}" for path in paths for end in ends)
-    most = TOGETHER if len(paths) > 1 else 2 * limits.GIT_OBJECT
-    there = read_objects(past.root, names, most=most, left_out=large, elsewhere=elsewhere)
-    if large and len(paths) > 1:
-        del there
-        half = len(paths) // 2
-        yield from _read_together(past, paths[:half], store, elsewhere)
-        yield from _read_together(past, paths[half:], store, elsewhere)
-    else:
-        yield paths, there, large
-
-
-def _locate_some(
-    reader: CommentReader,
-    past: CommittedTree,
-    paths: Sequence[str],
-    there: Mapping[str, bytes],
-    large: Collection[str],
-    store: Store | None,
-    other_name: Callable[[CommittedTree, str], str],
-    damaged: list[Damage],
-    recent: RecentVersions,
-    known_files: KnownFiles | None,
-) -> Iterator[tuple[CommentNow, Sequence[str]]]:
-    for path in paths:
-        source, sidecar = past.name(path), past.name(path + SUFFIX)
-        called, content = path, there.get(source)
-        if content is None and source not in large and (other := other_name(past, path)):
-            called, content = other, read_blob(past.root, past.name(other))
-        try:
-            if called != path and content is None:
-                raise Unreadable(ELSEWHERE)
-            data = store.read_bytes(RelativePath(path)) if store else there.get(sidecar)
-            if sidecar in large:
-                raise Unreadable("it is too large")
-            if data is None and store is None:  # of a partial clone, or damaged
-                raise Unreadable(ELSEWHERE)
-            apart = partial(_locate_apart, reader, path, past, called, present=store is not None)
-            located = apart() if _is_large(data, content) else _locate(reader, path, data, content, apart, recent)
-            for found, others in _look_elsewhere(reader, past, located, data, content, known_files, recent):
-                each = comment_now(found)
-                yield replace(each, movedTo=each.movedTo or called) if called != path else each, others
-        except Unreadable as fault:
-            damaged.append(Damage(path, str(fault)))
-        except FileAccessDenied as fault:
-            damaged.append(Damage(path, tell_problem(fault)))
-
-
-def _look_elsewhere(
-    reader: CommentReader,
-    past: CommittedTree,
-    located: Iterable[Located],
-    data: bytes | None,
-    content: bytes | None,
-    known_files: KnownFiles | None,
-    recent: RecentVersions,
-) -> Iterator[tuple[Located, Sequence[str]]]:
-    """Yields some comments of a file; those that lost their code there where it was in a file that is known to have it.
-
-    With each the other files that are known.
-    """
-    again: dict[str, tuple[Located, Sequence[str]]] = {}
-    for each in located:
-        others = known_files.list_of(each) if known_files is not None and each.place.state in LOST else ()
-        if others and not _is_large(data, content):
-            again[each.comment.id] = each, others
+        `elsewhere` gets what it holds and a partial clone does not.
+        """
+        past = self._past
+        large: set[str] = set()
+        ends = ("",) if self._store else ("", SUFFIX)
+        names = (f"{past.name(path)}{end}" for path in paths for end in ends)
+        most = TOGETHER if len(paths) > 1 else 2 * limits.GIT_OBJECT
+        there = read_objects(past.root, names, most=most, left_out=large, elsewhere=elsewhere)
+        if large and len(paths) > 1:
+            del there
+            half = len(paths) // 2
+            yield from self._read_together(paths[:half], elsewhere)
+            yield from self._read_together(paths[half:], elsewhere)
         else:
-            yield each, others
-    if not again:
-        return
-    path = next(each.filePath for each, _ in again.values())
-    names = {past.name(other): other for _, others in again.values() for other in others}
-    there = read_objects(past.root, names, largest=limits.HERE, most=TOGETHER) if not past.folder else {}
-    elsewhere = [OtherFile(names[name], decode(text)) for name, text in there.items()]
-    for found in _locate(reader, path, data, content, None, recent, elsewhere) if elsewhere else ():
-        if found.comment.id in again:
-            _, others = again[found.comment.id]
-            if found.place.path in others:
-                again[found.comment.id] = found, others
-    yield from again.values()
+            yield paths, there, large
+
+    def _locate_some(
+        self, paths: Sequence[str], there: Mapping[str, bytes], large: Collection[str]
+    ) -> Iterator[tuple[CommentNow, Sequence[str]]]:
+        reader, past, store = self._reader, self._past, self._store
+        for path in paths:
+            source, sidecar = past.name(path), past.name(path + SUFFIX)
+            called, content = path, there.get(source)
+            if content is None and source not in large and (other := self._other_name(past, path)):
+                called, content = other, read_blob(past.root, past.name(other))
+            try:
+                if called != path and content is None:
+                    raise Unreadable(ELSEWHERE)
+                data = store.read_bytes(RelativePath(path)) if store else there.get(sidecar)
+                if sidecar in large:
+                    raise Unreadable("it is too large")
+                if data is None and store is None:  # of a partial clone, or damaged
+                    raise Unreadable(ELSEWHERE)
+                apart = partial(_locate_apart, reader, path, past, called, present=store is not None)
+                is_large = _is_large(data, content)
+                located = apart() if is_large else _locate(reader, path, data, content, apart, self._recent)
+                for found, others in self._look_elsewhere(located, data, content):
+                    each = comment_now(found)
+                    yield replace(each, movedTo=each.movedTo or called) if called != path else each, others
+            except Unreadable as fault:
+                self._damaged.append(Damage(path, str(fault)))
+            except FileAccessDenied as fault:
+                self._damaged.append(Damage(path, tell_problem(fault)))
+
+    def _look_elsewhere(
+        self, located: Iterable[Located], data: bytes | None, content: bytes | None
+    ) -> Iterator[tuple[Located, Sequence[str]]]:
+        """Yields some comments of a file; those that lost their code where it was in a file that is known to have it.
+
+        With each the other files that are known.
+        """
+        past, known_files = self._past, self._known_files
+        again: dict[str, tuple[Located, Sequence[str]]] = {}
+        for each in located:
+            others = known_files.list_of(each) if known_files is not None and each.place.state in LOST else ()
+            if others and not _is_large(data, content):
+                again[each.comment.id] = each, others
+            else:
+                yield each, others
+        if not again:
+            return
+        path = next(each.filePath for each, _ in again.values())
+        names = {past.name(other): other for _, others in again.values() for other in others}
+        there = read_objects(past.root, names, largest=limits.HERE, most=TOGETHER) if not past.folder else {}
+        elsewhere = [OtherFile(names[name], decode(text)) for name, text in there.items()]
+        for found in _locate(self._reader, path, data, content, None, self._recent, elsewhere) if elsewhere else ():
+            if found.comment.id in again:
+                _, others = again[found.comment.id]
+                if found.place.path in others:
+                    again[found.comment.id] = found, others
+        yield from again.values()
 
 
 def _is_large(data: bytes | None, content: bytes | None) -> bool:
