@@ -199,23 +199,29 @@ class Shown(Answer, frozen=True, omit_defaults=True):
             rows = self.code.split("\n")
             how = f" (postil comments view {type_words(now_.path)})" if doing.person and len(rows) > MOST_LINES else ""
             lines += ["", "now:", *[f"  + {line}" for line in rows[:MOST_LINES]], *_tell_more(len(rows), how)]
-        if now_.candidates:
-            lines += ["", "may be at:"]
-        for rank, option in enumerate(now_.candidates, 1):
-            first, _, more = option.text.strip().partition("\n")
-            code = first[:100] + (" …" if more or len(first) > 100 else "")
-            lines.append(on_one_line(f"  {rank}. {option.path}:{option.line} ({option.confidence:.2f}) {code}"))
-        for other in self.copies:
-            command = (
-                f"postil comments copy {type_words(now_.id, other.path, str(other.line))}"
-                if doing.person
-                else "add_comment there, if it holds there too"
-            )
-            lines.append(f"  also at {other.path}:{other.line} ({command})")
+        lines += [*_show_candidates(now_), *self._show_copies(by_shell=doing.person)]
         for event in self.history:
             where = f"{event.path or now_.filePath}:{event.line}"
             lines.append(f"  {event.at}  left {where} ({event.state}, {event.reason})")
         return "\n".join(lines)
+
+    def _show_copies(self, *, by_shell: bool) -> Iterator[str]:
+        for other in self.copies:
+            command = (
+                f"postil comments copy {type_words(self.comment.id, other.path, str(other.line))}"
+                if by_shell
+                else "add_comment there, if it holds there too"
+            )
+            yield f"  also at {other.path}:{other.line} ({command})"
+
+
+def _show_candidates(each: CommentNow) -> Iterator[str]:
+    if each.candidates:
+        yield from ("", "may be at:")
+    for rank, option in enumerate(each.candidates, 1):
+        first, _, more = option.text.strip().partition("\n")
+        code = first[:100] + (" …" if more or len(first) > 100 else "")
+        yield on_one_line(f"  {rank}. {option.path}:{option.line} ({option.confidence:.2f}) {code}")
 
 
 def tell_none(total: int, among: int, when: str = "") -> str:
@@ -328,19 +334,7 @@ class CommentsById:
             tag=tag or "", author=author, file=file, state=state or "", status=status or "", stale=stale
         )
         if revision:
-            from postil.comments.git.revision import list_at  # only for the past
-            from postil.comments.index.known_files import KnownFiles
-
-            def is_wanted(each: CommentNow) -> bool:
-                there = not last or is_on(each, file, first, last)
-                return there and conditions.hold_for(each)
-
-            known_files = KnownFiles(self._context.overview)
-            found = list_at(self._context.reader, revision, file, skip, limit, is_wanted, known_files)
-            held, damaged, later = tuple(found.held), tuple(found.damaged), tuple(found.later)
-            shown = ListedAt(held, found.total, damaged=damaged, skipped=skip, among=found.among)
-            since = {"later_total": found.made_since, "later_without": found.without}
-            return replace(shown, revision=found.commit, later=later, **since)
+            return self._list_past(revision, conditions, first, last, skip, limit)
         overview = self._context.overview
         overview.refresh()
         if changed or last:
@@ -360,6 +354,21 @@ class CommentsById:
         among = 0 if total else self._count_all()
         outside = overview.outside(file) or UNSET
         return Listed(shown, total, outside, skip, among, damaged=damaged, names=short)
+
+    def _list_past(
+        self, revision: str, conditions: Conditions, first: int, last: int, skip: int, limit: int
+    ) -> ListedAt:
+        from postil.comments.git.revision import list_at  # only for the past
+        from postil.comments.index.known_files import KnownFiles
+
+        def is_wanted(each: CommentNow) -> bool:
+            return (not last or is_on(each, conditions.file, first, last)) and conditions.hold_for(each)
+
+        known_files = KnownFiles(self._context.overview)
+        found = list_at(self._context.reader, revision, conditions.file, skip, limit, is_wanted, known_files)
+        held, damaged, later = tuple(found.held), tuple(found.damaged), tuple(found.later)
+        shown = ListedAt(held, found.total, damaged=damaged, skipped=skip, among=found.among, later=later)
+        return replace(shown, revision=found.commit, later_total=found.made_since, later_without=found.without)
 
     def _find_on_lines(
         self, conditions: Conditions, changed: str, first: int, last: int

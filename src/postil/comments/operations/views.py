@@ -175,16 +175,8 @@ class ViewTools:
             last = min(last, count)
             found = [each for each in found if is_on(each, path, first, last)]
             around = [*range(first, last + 1), *(min(max(each.line, each.endLine), count) for each in found)]
-        added, removed = None, None
-        if diff:
-            from postil.comments.show.changed_lines import find_base, find_changed
-
-            changed = find_changed(context.tree, find_base(context.tree, diff), path)
-            lines = len(source.lines) if source else 0
-            ranges = changed.ranges if changed else ()
-            added = frozenset(line for each in ranges for line in range(each.start, min(each.stop, lines + 1)))
-            removed = changed.removed if changed else {}
         code: Sequence[str] = source.lines if source else ()
+        added, removed = self._find_changed(path, diff, len(code)) if diff else (None, None)
         short = context.short_names()
         is_whole = not (diff or near or last)
         text = render_view(path, code, found, short, added=added, removed=removed, whole=is_whole, around=around)
@@ -195,6 +187,17 @@ class ViewTools:
         if is_whole and found and len(text) > LARGEST:
             brief = render_view(path, code, found, short, whole=False)
         return Viewed(path, tuple(found), text, brief, context.outside_of(path) or UNSET)
+
+    def _find_changed(
+        self, path: RelativePath, revision: str, count: int
+    ) -> tuple[frozenset[int], Mapping[int, Sequence[str]]]:
+        """Returns the lines that are new in a file of so many since a revision, and those that went, by their place."""
+        from postil.comments.show.changed_lines import find_base, find_changed
+
+        changed = find_changed(self._context.tree, find_base(self._context.tree, revision), path)
+        ranges = changed.ranges if changed else ()
+        added = frozenset(line for each in ranges for line in range(each.start, min(each.stop, count + 1)))
+        return added, changed.removed if changed else {}
 
     def _list_likely(self, path: str) -> list[Located]:
         """Returns the comments of other files that a person has to place, and that belong here most likely."""
