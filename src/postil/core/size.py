@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import cast
 
 import msgspec
+from msgspec import Raw
 
 from postil.core.answer import LARGEST
 from postil.core.content import Block, Document, Embedded, Link, Text
@@ -20,6 +21,8 @@ from postil.core.others.unreadable import UNREADABLE
 _NOTE = 600
 _TAIL = 1_500
 """The end is kept too: it closes what frames the words of others, and often says how to go on."""
+_FEW = 16
+"""How many times larger than its room JSON may be that is understood whole: it takes ten times its bytes then."""
 _PROSE = ("", "text/plain", "text/markdown", "text/x-diff")
 """Types of documents that people read: these may be cut between lines."""
 
@@ -101,9 +104,37 @@ def _is_json(text: str) -> bool:
 
 def _keep_items(text: str, room: int) -> tuple[str, int]:
     """Returns JSON with as many whole items of its longest list as fit; nothing where that is not one."""
-    kept = _fit(decode_json(text.encode()), room)
+    kept = _fit_written(text.strip().encode("utf-8", "surrogatepass"), room)
     shorter = "" if kept is None else msgspec.json.encode(kept).decode()
     return shorter, _bytes(text) - _bytes(shorter)
+
+
+def _fit_written(text: bytes | Raw, room: int) -> object | None:
+    """Returns the same as `_fit` of what is written there. Of a large text only what may fit is understood."""
+    few = _FEW * max(room, _NOTE)
+    if len(text) <= few:
+        return _fit(decode_json(text), room)
+    if bytes(memoryview(text)[:1]) == b"[":
+        items: list[object] = []
+        room -= len("[]")
+        for each in msgspec.json.decode(text, type=list[Raw]):
+            value = decode_json(each) if len(each) <= few else None
+            size = len(each) if value is None else len(msgspec.json.encode(value)) + 1
+            if size > room:
+                first = None if items else _fit_written(each, room - 1)
+                return items or (None if first is None else [first])
+            items.append(value)
+            room -= size
+        return items
+    if bytes(memoryview(text)[:1]) == b"{":
+        members = msgspec.json.decode(text, type=dict[str, Raw])
+        longest = max(members, key=lambda name: len(members[name]))
+        if sum(map(len, members.values())) - len(members[longest]) > few:
+            return None
+        values = {name: None if name == longest else decode_json(each) for name, each in members.items()}
+        smaller = _fit_written(members[longest], room - len(msgspec.json.encode(values)) + len("null"))
+        return None if smaller is None else {**values, longest: smaller}
+    return None
 
 
 def _fit(value: object, room: int) -> object | None:

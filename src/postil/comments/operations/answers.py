@@ -26,7 +26,7 @@ from postil.comments.model import (
 )
 from postil.comments.sidecar.format import strip_tag
 from postil.comments.sidecar.template import fill_template
-from postil.core import call
+from postil.core import call, limits
 from postil.core.answer import LARGEST, Answer
 from postil.core.content import Block, Document, Embedded, Text
 from postil.core.others.one_line import on_one_line
@@ -448,10 +448,13 @@ class Exported(Answer, frozen=True, omit_defaults=True):
 
     def for_model(self) -> Sequence[Block]:
         text, blob = (None if isinstance(each, UnsetType) else each for each in (self.document, self.blob))
-        document = Embedded(Document(self.uri, self.mimeType, text=text, blob=blob))
-        return (
-            [document, Text(missing)] if (missing := warn_missing(self.damaged, self.outside).strip()) else [document]
-        )
+        shown: Sequence[Block] = [Embedded(Document(self.uri, self.mimeType, text=text, blob=blob))]
+        if self.sizeBytes > limits.LARGE:  # else all of it would be cleaned, and most of that left out
+            from postil.core.size import bound  # most exports are small
+
+            shown = bound(shown, self.rest(), self.largest)
+        missing = warn_missing(self.damaged, self.outside).strip()
+        return [*shown, Text(missing)] if missing else shown
 
     def for_person(self) -> str:
         if isinstance(self.document, str):
