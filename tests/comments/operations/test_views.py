@@ -249,11 +249,13 @@ def test_ci_tells_only_of_code_that_the_change_lost(comments: Comments) -> None:
     git(root, "branch", "base")
     write(root, "a.py", without_step(1).replace("state + 9", "state + 99"))
     assert views(comments).report("base", failOn="lost").comments == ()
+    assert comments.listed(changed="base").comments == ()
     since = comments.add("a.py", 10, "about what the change takes out", "TODO").commentId
     write(root, "a.py", "import os\n")
     commit(root, "took all out")
     found = views(comments).report("base", failOn="lost")
     assert ({each.id for each in found.comments}, found.total, found.lost) == ({kept, since}, 2, 2)
+    assert {each.id for each in comments.listed(changed="base").comments} == {kept, since}
     assert {each.id for each in views(comments).report("base~1").comments} == {before, kept, since}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
@@ -378,12 +377,11 @@ class CommentsById:
         where, values = _make_clause(conditions, self._context.overview)
         tests: list[Callable[[Located], bool]] = []
         if changed:
-            from postil.comments.show.changed_lines import find_base, list_changed_lines, touches_changed
+            from postil.comments.show.on_changed import find_changed_since
 
-            lines = list_changed_lines(self._tree, find_base(self._tree, changed))
-            where = f"{where} AND (now_path {LISTED} OR path {LISTED} OR state = 'review')"
-            values += [encode(list(lines)).decode()] * 2
-            tests.append(partial(touches_changed, lines))
+            change = find_changed_since(self._context, changed, where, values)
+            where, values = change.where, [*change.values]
+            tests.append(change.holds)
         if last:
             tests.append(lambda each: is_on(comment_now(each), file, first, last))
         return lambda: (each for each in index.stream(where, values) if all(test(each) for test in tests))

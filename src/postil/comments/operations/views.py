@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from postil.comments.model import Damage
 from postil.comments.operations.answers import CommentNow, comment_now, cut_said, show_line, warn_missing
-from postil.comments.operations.by_id import LISTED, is_on
+from postil.comments.operations.by_id import is_on
 from postil.comments.operations.validation import Where
 from postil.comments.search.filters import file_matches
 from postil.comments.show.since import Step
@@ -33,7 +33,6 @@ from postil.workspace.paths import RelativePath
 if TYPE_CHECKING:
     from postil.comments.model import Located
     from postil.comments.part import CommentsContext
-    from postil.comments.show.changed_lines import Changed
 
 Revision: TypeAlias = Annotated[str, Meta(max_length=300, description="A commit, a branch or a tag")]
 FailOn: TypeAlias = Literal["none", "lost", "open"]
@@ -240,44 +239,21 @@ class ViewTools:
         ] = "none",
     ) -> Reported:
         """Report open comments on lines that changed since a base, and comments there whose code is gone or stale"""
-        from postil.comments.show.changed_lines import find_base, list_changed_lines, touches_changed
+        from postil.comments.show.on_changed import find_changed_since, is_lost
 
         context = self._context
-        commit = find_base(context.tree, base)
-        changed = list_changed_lines(context.tree, commit)
-        context.overview.refresh()
-        names = encode(list(changed)).decode()
-        inside = f"status = 'open' AND (now_path {LISTED} OR path {LISTED} OR state = 'review')"
-        lost_before = self._list_lost_before(commit, changed, inside, (names, names))
+        change = find_changed_since(context, base, "status = 'open'", ())
         found: list[CommentNow] = []
         total = lost = 0
-        for each in context.overview.index.stream(inside, (names, names)):
-            is_lost, name = _is_lost(each), each.comment.id
-            if touches_changed(changed, each) and not (
-                is_lost and ((each.filePath, name) in lost_before or ("", name) in lost_before)
-            ):
-                total += 1
-                lost += is_lost
-                if total <= MOST_REPORTED:
-                    found.append(comment_now(each))
+        for each in filter(change.holds, context.overview.index.stream(change.where, change.values)):
+            total += 1
+            lost += is_lost(each)
+            if total <= MOST_REPORTED:
+                found.append(comment_now(each))
         found.sort(key=lambda each: (each.movedTo or each.filePath, each.line, each.id))
         damaged, outside = context.overview.damaged(), context.overview.outside() or UNSET
         lengths = UNSET if format == "text" else self._count_lines(found)
-        return Reported(commit, tuple(found), format, failOn, damaged, total, lost, outside, lengths)
-
-    def _list_lost_before(
-        self, commit: str, changed: Mapping[str, Changed], inside: str, values: tuple[str, str]
-    ) -> set[tuple[str, str]]:
-        """Returns the comments of changed files whose code was gone or in doubt at a commit: the change lost none.
-
-        Of those in a file that is gone now only the ids.
-        """
-        from postil.comments.git.revision import list_lost_at  # only where something is lost
-        from postil.comments.show.changed_lines import touches_changed
-
-        lost = self._context.overview.index.stream(f"{inside} AND state IN ('orphaned', 'review')", values)
-        paths = {each.filePath for each in lost if touches_changed(changed, each)}
-        return list_lost_at(self._context.reader, commit, paths, changed)
+        return Reported(change.commit, tuple(found), format, failOn, damaged, total, lost, outside, lengths)
 
     def _count_lines(self, found: Sequence[CommentNow]) -> dict[str, int]:
         paths = {each.path for each in found if each.state in ("orphaned", "review")}
@@ -299,10 +275,6 @@ class ViewTools:
             return harmless(render_text(Sidecar(path, data or None)))  # git shows it without looking at it
         except Unreadable:
             return harmless(data.decode("utf-8", "replace"))  # what cannot be understood is shown as it is
-
-
-def _is_lost(each: Located) -> bool:
-    return each.place.state in ("orphaned", "review")
 
 
 _PAINTED = re.compile(r"^(?: *\d+ \+ .*| +- .*)$|^ *\d+(?= |$)|^ +[┌│├└]", re.MULTILINE)
