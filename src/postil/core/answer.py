@@ -29,6 +29,12 @@ LINES = frozenset({
 Value = TypeVar("Value")
 
 
+class Verbatim(str):
+    """A document for programs (an export, a report, JSON): a pipe gets it to the letter, whatever hides in it."""
+
+    __slots__ = ()
+
+
 class Answer(Struct, frozen=True):
     """A typed answer. Each method has a default, so that an answer overrides only what it says differently."""
 

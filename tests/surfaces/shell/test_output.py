@@ -53,6 +53,69 @@ def test_others_words_cannot_steer_the_terminal(repository: Path) -> None:
     assert "\x1b" not in refused.stderr
 
 
+HIDDEN = {"\x07", "\x1b", "\x9b", "\u200b", "\u202e"}
+HIDING = "stop \x1b]52;c;ZXZpbA==\x07 \x9b31m \u202eevil\u200b"
+
+
+def leave_hostile_words(repository: Path) -> str:
+    """Returns the id of a comment, beside which a remark and an issue say the same."""
+    made = json.loads(run("postil", "comments", "add", "a.py", "1", "stop", "--json", cwd=repository).stdout)
+    sidecar = repository / "a.py.comments"
+    held = json.loads(sidecar.read_text())
+    held["comments"][0] |= {"text": HIDING, "author": HIDING}
+    sidecar.write_text(json.dumps(held))
+    run("postil", "inbox", "send", "-f", "a.py", "-c", HIDING, cwd=repository)
+    run("postil", "issue", "create", "stop \u202eevil\u200b", "-d", HIDING, cwd=repository)
+    return str(made["commentId"])
+
+
+def test_what_hides_in_others_words_is_visible_in_a_pipe_too(repository: Path) -> None:
+    """Behind it is a pager, or the log of a CI job."""
+    comment = leave_hostile_words(repository)
+    [issue] = json.loads(run("postil", "issue", "list", "--json", cwd=repository).stdout)["items"]
+    for words in (
+        ("comments", "list"),
+        ("comments", "show", comment),
+        ("comments", "view", "a.py"),
+        ("comments", "ci", "--base", "HEAD"),
+        ("comments", "blame", comment),
+        ("inbox", "list"),
+        ("inbox", "talk"),
+        ("issue", "list"),
+        ("issue", "list", "--format", "raw"),
+        ("issue", "show", issue["id"]),
+        ("issue", "log", issue["id"]),
+        ("call", "list_comments"),
+    ):
+        done = run("postil", *words, cwd=repository)
+        assert not HIDDEN & {*done.stdout, *done.stderr}, (words, done.stdout, done.stderr)
+    shown = run("postil", "comments", "view", "a.py", cwd=repository).stdout
+    assert "stop \\x1b]52;c;ZXZpbA==\\x07 \\x9b31m \\u202eevil\\u200b" in shown
+
+
+def test_documents_for_programs_stay_as_they_are_in_a_pipe(repository: Path) -> None:
+    leave_hostile_words(repository)
+    for words in (
+        ("comments", "list", "--json"),
+        ("comments", "export", "json"),
+        ("inbox", "list", "--json"),
+        ("issue", "list", "--json"),
+        ("issue", "list", "--format", "json"),
+        ("issue", "export"),
+    ):
+        held = json.loads(run("postil", *words, cwd=repository).stdout)
+        assert "\u202eevil\u200b" in json.dumps(held, ensure_ascii=False), words
+    for words in (("issue", "export", "--format", "markdown"), ("comments", "export", "csv"), ("inbox", "export")):
+        assert "\u202eevil\u200b" in run("postil", *words, cwd=repository).stdout, words
+
+
+def test_json_on_a_terminal_holds_the_same_data_and_nothing_hidden(repository: Path) -> None:
+    leave_hostile_words(repository)
+    shown = on_a_terminal("comments", "list", "--json", cwd=repository)
+    assert not HIDDEN & set(shown)
+    assert json.loads(shown) == json.loads(run("postil", "comments", "list", "--json", cwd=repository).stdout)
+
+
 def test_states_have_colours_on_a_terminal_and_nothing_else_changes() -> None:
     shown = paint_states("Crash [open], see [opening] and [closed]", lambda text, code: f"<{code}>{text}</>")
     assert shown == "Crash [<32>open</>], see [opening] and [<35>closed</>]"

@@ -27,7 +27,7 @@ from postil.comments.model import (
 from postil.comments.sidecar.format import strip_tag
 from postil.comments.sidecar.template import fill_template
 from postil.core import call, limits
-from postil.core.answer import LARGEST, Answer
+from postil.core.answer import LARGEST, Answer, Verbatim
 from postil.core.content import Block, Document, Embedded, Text
 from postil.core.others.one_line import on_one_line
 from postil.core.others.visible import harmless
@@ -460,7 +460,7 @@ class Exported(Answer, frozen=True, omit_defaults=True):
         if isinstance(self.document, str):
             if missing := warn_missing(self.damaged, self.outside).strip():
                 sys.stderr.write(f"{harmless(missing)}\n")
-            return self.document
+            return Verbatim(self.document)
         where = f" to {self.written}" if self.written else ""
         counted = "1 comment" if self.totalComments == 1 else f"{self.totalComments} comments"
         done = f"✅ Exported {counted} as {self.format}{where} ({self.sizeBytes} bytes)"

@@ -13,6 +13,7 @@ from postil.inbox.answers import Picked, Printed
 from postil.inbox.contract import MOST_SHOWN
 from postil.inbox.lazygit.binding import KEY
 from postil.inbox.model import Context
+from postil.inbox.operations.printed import PrintedDocument
 from postil.inbox.part import Inbox
 from postil.storage.holder import this_process
 from postil.workspace.program import find_own_program
@@ -85,7 +86,7 @@ class LazygitTools:
         store = self._inbox.messages
         store.confirm_client(asked.client)
         if hooks.is_mute(client, event) or (event == "stop" and asked.goes_on):
-            return Printed(hooks.format_output(client, event, ""))
+            return PrintedDocument(hooks.format_output(client, event, ""))
         if event == "idle":
             from postil.inbox.idle import wait_for_remark
 
@@ -101,7 +102,7 @@ class LazygitTools:
         new = [self._inbox.show(message, own=True) for message in taken]
         more = len(store.waiting(asked.client, MOST_COUNTED))
         text = hooks.format_text(new, more, [self._inbox.show(message) for message in before])
-        return Printed(hooks.format_output(client, event, text))
+        return PrintedDocument(hooks.format_output(client, event, text))
 
     @writes("inbox_setup_lazygit", shell="setup lazygit", tool=False)
     def setup_lazygit(

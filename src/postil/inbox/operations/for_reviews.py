@@ -14,6 +14,7 @@ from postil.inbox.answers import Changed, Listed, Printed, Rounds, Shown, Submit
 from postil.inbox.failures import FitsNoMore
 from postil.inbox.message_records import OPEN
 from postil.inbox.model import LONGEST_COMMENT, Message, Number, Reply, check_comment
+from postil.inbox.operations.printed import PrintedDocument
 from postil.inbox.part import Inbox, name_speaker, timestamp
 from postil.inbox.review_requests.request import Verdict
 
@@ -58,7 +59,7 @@ class ReviewTools:
         messages = store.select("draft", *OPEN, *(["closed"] if all else []))
         text = format_markdown([self._inbox.show(one) for one in messages])
         if not clipboard:
-            return Printed(text)
+            return PrintedDocument(text)
         from postil.inbox.drafting.clipboard import copy_text
 
         terminal = self._inbox.terminal

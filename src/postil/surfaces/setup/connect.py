@@ -23,7 +23,7 @@ from postil.surfaces.setup.probe import try_entry
 from postil.surfaces.shell.argv import Globals
 from postil.surfaces.shell.commands import Usage, near
 from postil.surfaces.shell.flags import Parser
-from postil.surfaces.shell.output import readable, say, table
+from postil.surfaces.shell.output import readable, say, table, tell
 
 LONGEST_ADDRESS = 200
 """Characters of an address that are shown."""
@@ -66,7 +66,10 @@ def run_setup(composed: Composition, words: list[str], program: str, options: Gl
         may_write(composed.settings)
     file = open_file(client, composed.settings, root)
     answer = {"write": _write, "check": _check, "remove": _remove}[action](client, file, root)
-    sys.stdout.write(msgspec.json.encode(answer).decode() + "\n" if as_json else f"{answer['says']}\n")
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(answer).decode() + "\n")
+    else:
+        tell(answer["says"])
     return 0
 
 
@@ -179,7 +182,7 @@ def _list(composed: Composition, root: str, as_json: bool) -> int:
         sys.stdout.write(msgspec.json.encode(rows).decode() + "\n")
         return 0
     shown = [(row["client"], _tell_state(row), row["file"] or row["title"]) for row in rows]
-    sys.stdout.write(table(shown) + "\n")
+    tell(table(shown))
     return 0
 
 

@@ -19,7 +19,7 @@ from postil.surfaces.setup.probe import try_entry
 from postil.surfaces.shell.argv import Globals
 from postil.surfaces.shell.commands import Common, Usage, near
 from postil.surfaces.shell.flags import Parser
-from postil.surfaces.shell.output import readable, say
+from postil.surfaces.shell.output import readable, say, tell
 from postil.surfaces.shell.run import run_named
 
 MOST_SHOWN = 100
@@ -66,10 +66,10 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
     may_write(composed.settings)
     for client, file in files:
         file.write(entry(client, program_for(client), root))
-        sys.stdout.write(f"{client.title}: {name_file(client, folders)}, {_try(client, file, root)}; ")
-        sys.stdout.write(f"undo: postil setup {client.name} --remove\n")
+        done = f"{client.title}: {name_file(client, folders)}, {_try(client, file, root)}"
+        tell(f"{done}; undo: postil setup {client.name} --remove")
         if kept_out := keep_out_of_commits(client, root):
-            sys.stdout.write(f"  {kept_out}\n")
+            tell(f"  {kept_out}")
     for name in wanted:
         if name in setups:
             _set_up_part(composed, name, setups[name])
@@ -149,7 +149,7 @@ def _set_up_part(composed: Composition, name: str, operation: str) -> None:
         say(f"{name}: {failure.message}")
         return
     first = said.splitlines()[0] if isinstance(said, str) and said else "done"
-    sys.stdout.write(f"{name}: {first}; undo: postil setup {name} --remove\n")
+    tell(f"{name}: {first}; undo: postil setup {name} --remove")
 
 
 def _suggest(composed: Composition, done: list[str], setups: list[str], root: str) -> None:
@@ -162,5 +162,5 @@ def _suggest(composed: Composition, done: list[str], setups: list[str], root: st
     programs = dict(list_programs(composed))
     others += [n for n in setups if n not in done and which(n) and not is_set_up(composed, programs[n])]
     if others:
-        sys.stdout.write(f"Also here: {', '.join(others)}. Add them: postil init --with {','.join(others)}\n")
-    sys.stdout.write("See that all is well: postil doctor\n")
+        tell(f"Also here: {', '.join(others)}. Add them: postil init --with {','.join(others)}")
+    tell("See that all is well: postil doctor")

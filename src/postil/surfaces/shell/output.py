@@ -10,7 +10,7 @@ from typing import Any, TextIO, cast
 
 import msgspec
 
-from postil.core.answer import Answer, in_rows
+from postil.core.answer import Answer, Verbatim, in_rows
 from postil.core.call import Call, Caller, Level, Question, current
 from postil.core.failure import Failure
 from postil.core.others.visible import harmless, paint
@@ -138,7 +138,7 @@ def _show(result: object, settings: Settings, *, as_json: bool) -> int:
     if isinstance(result, Iterator):  # a long answer: each piece goes out as it comes
         for piece in cast("Iterator[object]", result):
             if isinstance(piece, (str, bytes)) and not as_json:
-                _write(harmless(piece) if isinstance(piece, str) and sys.stdout.isatty() else piece)
+                _write(_visible(piece) if isinstance(piece, str) else piece)
             else:
                 _write(_json(piece))
             sys.stdout.flush()
@@ -153,7 +153,23 @@ def _show(result: object, settings: Settings, *, as_json: bool) -> int:
 
 
 def _json(result: object) -> str:
-    return msgspec.json.encode(result.plain() if isinstance(result, Answer) else result).decode("utf-8")
+    plain = str(result) if isinstance(result, Verbatim) else result.plain() if isinstance(result, Answer) else result
+    text = msgspec.json.encode(plain).decode("utf-8")
+    if (text.isascii() and "\x7f" not in text) or not sys.stdout.isatty():
+        return text
+    import json  # most output of a fast command is ASCII
+
+    from postil.core.others.untrusted import split_hidden
+
+    return "".join(seen + json.dumps(hidden)[1:-1].replace("\x7f", "\\u007f") for seen, hidden in split_hidden(text))
+
+
+def _visible(text: str) -> str:
+    """Returns what people read with all that hides in it made visible, in a pipe too: behind it are eyes as well.
+
+    A document for programs stays as it is unless it is printed on a terminal.
+    """
+    return text if isinstance(text, Verbatim) and not sys.stdout.isatty() else harmless(text)
 
 
 def _write(piece: str | bytes) -> None:
@@ -220,8 +236,10 @@ def paint_states(text: str, paint: Callable[[str, int], str]) -> str:
 
 
 def _paged(text: str | bytes, terminal: Terminal, colors: bool) -> None:
-    if isinstance(text, str) and sys.stdout.isatty():
-        text = paint_states(harmless(text), colored(sys.stdout, terminal))
+    if isinstance(text, str):
+        text = _visible(text)
+        if sys.stdout.isatty():
+            text = paint_states(text, colored(sys.stdout, terminal))
     if isinstance(text, str) and not text.isascii():  # a style is no ASCII
         text = paint(text, colors)
     if isinstance(text, str) and sys.stdout.isatty() and _is_long(text):
@@ -271,6 +289,11 @@ def tell_failure(failure: Failure, settings: Settings | None, *, as_json: bool =
 def warn(sentence: str) -> None:
     """A warning, which may quote what somebody else wrote."""
     say(f"warning: {harmless(sentence)}")
+
+
+def tell(sentence: str) -> None:
+    """One line on stdout for people, which may quote what somebody else wrote."""
+    sys.stdout.write(f"{harmless(sentence)}\n")
 
 
 def say(sentence: str) -> None:

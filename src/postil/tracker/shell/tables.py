@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from postil.core.answer import Answer
+from postil.core.answer import Answer, Verbatim
 from postil.core.others.visible import harmless
 from postil.tracker.index.tables import Row
 from postil.tracker.model import Entity, LabelEvent
@@ -75,7 +75,7 @@ class Listing(Answer, frozen=True):
     def for_person(self) -> str:
         """The table, or what `--format` asked for."""
         if self.how.style == "json":
-            return msgspec.json.encode(self.plain()).decode("utf-8")
+            return Verbatim(msgspec.json.encode(self.plain()).decode("utf-8"))
         names = self.milestones, self.short, self.people
         return draw_list(self.rows, self.how, self.next_cursor, *names, self.nothing)
 

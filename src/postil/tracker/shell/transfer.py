@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta
 from msgspec.structs import replace
 
+from postil.core.answer import Verbatim
 from postil.core.failure import NotFound
 from postil.core.operation import reads, writes
 from postil.tracker.events import decode, decode_lines
@@ -66,7 +67,7 @@ class TransferCommands:
         from postil.tracker.imports.files import write_markdown
 
         if folder is None:
-            return (write_markdown(to_foreign(entity)) for entity in entities)
+            return (Verbatim(write_markdown(to_foreign(entity))) for entity in entities)
         try:
             os.makedirs(folder, exist_ok=True)
         except OSError as error:
