@@ -37,5 +37,16 @@ def line_of(text: str, code: str) -> int:
     return next(number for number, line in enumerate(text.splitlines(), 1) if code in line)
 
 
+BITS = """class Style:
+    def codes(self):
+        if self.set:
+            if self.color:
+                for bit in range(4, 9):
+                    append(bit)
+        return codes
+"""
+"""Nested code, of which a part is rewritten."""
+
+
 def add_at(comments: Comments, code: str, text: str = "look here") -> str:
     return comments.add("shop.py", line_of(CODE, code), text, "NOTE").commentId

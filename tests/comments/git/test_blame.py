@@ -9,18 +9,9 @@ import pytest
 from postil.comments.git import blame
 from postil.comments.git.blame import require_revision
 from postil.core.failure import NotFound
-from tests.comments.shop import CODE, add_at
+from tests.comments.shop import BITS, CODE, add_at
 from tests.comments.workspaces import FUNCTIONS, Comments, commit, plain_workspace, root_of, workspace, write
 from tests.workspace.repositories import git
-
-BITS = """class Style:
-    def codes(self):
-        if self.set:
-            if self.color:
-                for bit in range(4, 9):
-                    append(bit)
-        return codes
-"""
 
 
 @pytest.fixture

@@ -42,10 +42,10 @@ def add_like_the_extension(comments: Comments, identity: str) -> None:
     path.write_text(json.dumps(data, indent=2), "utf-8")
 
 
-def test_what_another_program_wrote_between_our_reading_and_writing_is_kept(
-    comments: Comments, monkeypatch: pytest.MonkeyPatch
+def meet_the_extension(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch, then: Callable[[], None] = lambda: None
 ) -> None:
-    comments.add("a.py", 1, "first", "NOTE")
+    """The extension writes between our next reading and writing; `then` comes behind it."""
     write = store_module.atomic_write
     met: list[str] = []
 
@@ -53,9 +53,17 @@ def test_what_another_program_wrote_between_our_reading_and_writing_is_kept(
         if inside.endswith(".comments") and not met:
             met.append(inside)
             add_like_the_extension(comments, "11111111-1111-4111-8111-111111111111")
+            then()
         write(root, inside, content, check)
 
     monkeypatch.setattr(store_module, "atomic_write", meet)
+
+
+def test_what_another_program_wrote_between_our_reading_and_writing_is_kept(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comments.add("a.py", 1, "first", "NOTE")
+    meet_the_extension(comments, monkeypatch)
     comments.add("a.py", 5, "second", "NOTE")
     assert sorted(each["text"] for each in read(comments)["comments"]) == ["first", "second", "theirs"]
 
@@ -103,17 +111,7 @@ def test_a_comment_file_that_is_being_cut_while_a_comment_is_added_is_waited_for
     comments: Comments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     comments.add("a.py", 1, "first", "NOTE")
-    write = store_module.atomic_write
-    met: list[str] = []
-
-    def meet(root: str, inside: RelativePath, content: bytes, check: Any = None) -> None:
-        if inside.endswith(".comments") and not met:
-            met.append(inside)
-            add_like_the_extension(comments, "11111111-1111-4111-8111-111111111111")
-            cut(comments, monkeypatch, b'{"file": "a.p')
-        write(root, inside, content, check)
-
-    monkeypatch.setattr(store_module, "atomic_write", meet)
+    meet_the_extension(comments, monkeypatch, lambda: cut(comments, monkeypatch, b'{"file": "a.p'))
     comments.add("a.py", 5, "second", "NOTE")
     assert sorted(each["text"] for each in read(comments)["comments"]) == ["first", "second", "theirs"]
 

@@ -11,6 +11,7 @@ import pytest
 from postil.comments.anchoring.locate import NOT_KEPT
 from postil.comments.operations.validation import ExportOptions
 from postil.core.failure import Failure, InvalidArguments, NotFound
+from tests.comments.shop import BITS
 from tests.comments.sidecars import extension_accepts
 from tests.comments.workspaces import Comments, commit, root_of, sidecar, workspace, write
 from tests.workspace.repositories import git
@@ -340,14 +341,6 @@ def test_a_parquet_export_inside_the_workspace_is_refused_the_same_way(comments:
         comments.transfer.import_files(("exp.parquet",))
 
 
-BITS = """class Style:
-    def codes(self):
-        if self.set:
-            if self.color:
-                for bit in range(4, 9):
-                    append(bit)
-        return codes
-"""
 EDITED = BITS.replace("range(4, 9)", "self.list_bits(4, self.last, step=1)").replace(
     "append(bit)", "self.add(bit, bit)"
 )
