@@ -12,10 +12,10 @@ import pytest
 
 from postil.core import limits
 from postil.surfaces.http.server import (
+    ALWAYS_TAKEN,
     BODY_PATIENCE,
     HEADER_PATIENCE,
     LARGEST_HEAD,
-    LITTLE,
     MOST_QUEUED,
     READ_AT_LEAST,
     READ_PATIENCE,
@@ -202,7 +202,7 @@ def test_many_heads_that_do_not_end_leave_room_for_small_ones(monkeypatch: pytes
         refused = [client for client in many if client.can_be_read()]
         assert 4 <= len(refused) < 8
         small = Connection(server.port)
-        small.send(begun + b"x" * (LITTLE - 100))
+        small.send(begun + b"x" * (ALWAYS_TAKEN - 100))
         assert server.ask("GET", "/healthz", X_Long="x" * 20_000).status == 200  # it ends as it begins
         small.send(b"\r\n\r\n")
         assert small.answer("GET").status == 200
@@ -217,8 +217,8 @@ def test_many_heads_that_do_not_end_leave_room_for_small_ones(monkeypatch: pytes
 def test_bodies_at_which_nobody_looks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "UNSEEN", 0)
     with running() as server:
-        assert server.ask("POST", "/mcp", b" " * LITTLE).status == 415  # read, and no JSON
-        assert server.ask("POST", "/mcp", b" " * (LITTLE + 1)).status == 503
+        assert server.ask("POST", "/mcp", b" " * ALWAYS_TAKEN).status == 415  # read, and no JSON
+        assert server.ask("POST", "/mcp", b" " * (ALWAYS_TAKEN + 1)).status == 503
         monkeypatch.setattr(limits, "UNSEEN", 100_000)
         for _ in range(10):
             assert server.ask("POST", "/mcp", b" " * 50_000).status == 415

@@ -32,7 +32,7 @@ class Step(NamedTuple):
     new: str
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """A file that a commit changed, with its old and new version."""
 
     commit: str
@@ -131,7 +131,7 @@ class RecentVersions:
         return done.out.decode("utf-8", "surrogateescape") if done.status == 0 else ""
 
 
-def read_changes(said: str) -> Iterator[Change]:
+def read_changes(said: str) -> Iterator[FileChange]:
     """Yields what `diff-tree --stdin -z --raw` says of commits."""
     commit = ""
     fields = iter(said.split("\0"))
@@ -143,4 +143,4 @@ def read_changes(said: str) -> Iterator[Change]:
         name = next(fields, "")
         became = next(fields, "") if kind[:1] in ("R", "C") else ""
         old, new = (blob if blob.strip("0") else "" for blob in (old, new))
-        yield Change(commit, name, old, new, became, int(kind[1:] or 0) if became else 0)
+        yield FileChange(commit, name, old, new, became, int(kind[1:] or 0) if became else 0)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from postil.comments.model import Located
     from postil.comments.part import CommentsContext
 
-Revision: TypeAlias = Annotated[str, Meta(max_length=300, description="A commit, a branch or a tag")]
+SinceRevision: TypeAlias = Annotated[str, Meta(max_length=300, description="A commit, a branch or a tag")]
 FailOn: TypeAlias = Literal["none", "lost", "open"]
 MOST_REPORTED = 10_000
 """Comments that a report holds: GitHub shows 5,000 of them, and refuses one of more than 25,000."""
@@ -205,7 +205,7 @@ class ViewTools:
         return [each for each in unsure if any(option.path == path for option in each.place.candidates[:1])]
 
     @reads("comments_diff", title="What was said since", shell="comments diff", positional=("revision",))
-    def diff_comments(self, revision: Revision = "HEAD", file: Where = "") -> Since:
+    def diff_comments(self, revision: SinceRevision = "HEAD", file: Where = "") -> Since:
         """Tell what was said, answered, edited, resolved, moved and deleted since a revision"""
         from postil.comments.show.since import list_since
 

@@ -29,7 +29,7 @@ READ_PATIENCE = 120.0
 READ_AT_LEAST = 16 * 1024
 """Bytes of it: less is no reading."""
 LARGEST_HEAD = limits.HEAD
-LITTLE = 4 * 1024
+ALWAYS_TAKEN = 4 * 1024
 """Bytes of a head that is waited for, and of a body that is taken, even where many others are."""
 BUSY = "Too many requests are on their way: send it again"
 MOST_QUEUED = 8
@@ -59,8 +59,8 @@ class Arriving:
         self.heads = self.bodies = 0
 
 
-class Share:
-    """Those of one connection."""
+class ArrivingOfOne:
+    """How many of them came over one connection."""
 
     def __init__(self, of: Arriving) -> None:
         self._of, self._head, self._body = of, 0, 0
@@ -74,13 +74,13 @@ class Share:
         """Count a head that has not ended. Returns whether it may stay."""
         self._of.heads += size - self._head
         self._head = size
-        return size <= LITTLE or self._of.heads <= limits.HEADS
+        return size <= ALWAYS_TAKEN or self._of.heads <= limits.HEADS
 
     def set_body(self, size: int) -> bool:
         """Count what waits of a body. Returns whether it may stay."""
         self._of.bodies += size - self._body
         self._body = size
-        return size <= LITTLE or self._of.bodies <= limits.UNSEEN
+        return size <= ALWAYS_TAKEN or self._of.bodies <= limits.UNSEEN
 
     def give_back(self) -> None:
         """Count nothing of this connection."""
@@ -112,11 +112,11 @@ class PatientProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         self.waiting_since = self.loop.time()
-        self._share = Share(self.arriving)
+        self._arrived = ArrivingOfOne(self.arriving)
         super().connection_made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._share.give_back()
+        self._arrived.give_back()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -138,7 +138,7 @@ class PatientProtocol(HttpToolsProtocol):
         elif is_coming and not self.head_received:
             if len(self.headers or ()) > MOST_HEADERS:
                 self._refuse(431, "The headers are too many")
-            elif not self._share.set_head(self._head_size):
+            elif not self._arrived.set_head(self._head_size):
                 self._refuse(503, BUSY)
 
     def _parse(self, data: bytes) -> None:
@@ -191,8 +191,8 @@ class PatientProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self.head_received = True
-        if self._share.counts:
-            self._share.set_head(0)
+        if self._arrived.counts:
+            self._arrived.set_head(0)
         size, self._head_size = self._head_size, 0
         if self.transport.is_closing():
             return
@@ -214,14 +214,14 @@ class PatientProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         super().on_body(body)
-        if len(body) > LITTLE and not self._share.set_body(len(self.cycle.body)):
+        if len(body) > ALWAYS_TAKEN and not self._arrived.set_body(len(self.cycle.body)):
             self.cycle.body.clear()
             self._refuse(503, BUSY)
 
     def look_again(self) -> None:
         """Count what waits of a body now: who serves the request has taken some of it."""
-        if self._share.counts and self.cycle:
-            self._share.set_body(len(self.cycle.body))
+        if self._arrived.counts and self.cycle:
+            self._arrived.set_body(len(self.cycle.body))
 
     def on_message_complete(self) -> None:
         if self._wishes:
@@ -236,7 +236,7 @@ class PatientProtocol(HttpToolsProtocol):
         """Say why, and close. Who has an answer to this request, or still reads one, would take it for another's."""
         if not self.head_received and self.headers:
             self.headers.clear()  # nobody looks at them, and the connection may close slowly
-        self._share.give_back()
+        self._arrived.give_back()
         cycle = self.cycle  # none before the first request
         if cycle and cycle.response_started and (cycle is self._begun or not cycle.response_complete):
             self.transport.close()
