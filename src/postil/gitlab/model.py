@@ -8,6 +8,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from postil.core import call
+from postil.core.others.own_words import in_brackets
 
 
 class Person(Struct, frozen=True):
@@ -240,7 +241,7 @@ class MilestoneItem(Struct, frozen=True):
 
     def line(self) -> str:
         due = f", due {self.due_date}" if self.due_date else ""
-        return f"{self.title} [{self.state}{due}] {' '.join((self.description or '').split())}".rstrip()
+        return f"{self.title} {in_brackets(f'{self.state}{due}')} {' '.join((self.description or '').split())}".rstrip()
 
 
 class LastCommit(Struct, frozen=True, omit_defaults=True):
@@ -438,7 +439,7 @@ def _row_line(row: IssueRow | MergeRequestRow, sign: str, *words: str | bool | N
     said = ", ".join(word for word in about if word)
     project = f"project {row.project_id} " if row.project_id else ""
     text = f": {' '.join(row.description.split())}" if row.description else ""
-    return f"{project}{sign}{row.iid} [{row.state}] {row.title or ''} ({said}){text}" + (
+    return f"{project}{sign}{row.iid} {in_brackets(row.state)} {row.title or ''} ({said}){text}" + (
         f" {row.web_url}" if row.web_url and row.project_id else ""
     )
 
@@ -448,4 +449,4 @@ def _thread_line(
 ) -> str:
     who = f" {person.line()}" if person else ""
     about = f": {' '.join(description.split())}" if description else ""
-    return f"{mark}{iid} [{state}]{who} {title or ''}{about}"
+    return f"{mark}{iid} {in_brackets(state)}{who} {title or ''}{about}"

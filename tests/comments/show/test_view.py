@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from postil.comments.model import Candidate
-from postil.comments.operations.answers import CommentNow, show_line, show_row
+from postil.comments.operations.answers import CommentNow
+from postil.comments.show.one_comment import show_line, show_row
 from postil.comments.show.view import render_view
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from postil.app import read_catalogue
 from postil.comments.model import Located
-from postil.comments.operations.answers import show_line
 from postil.comments.operations.validation import ExportOptions
+from postil.comments.show.one_comment import show_line
 from postil.comments.transfer import export
 from postil.comments.transfer.documents import redact
 from postil.core.content import Embedded, Text

@@ -5,7 +5,6 @@ import re
 import subprocess
 from pathlib import Path
 
-from postil.surfaces.shell.output import paint_states
 from tests.surfaces.programs import run
 from tests.surfaces.terminals import Terminal, postil
 
@@ -116,9 +115,29 @@ def test_json_on_a_terminal_holds_the_same_data_and_nothing_hidden(repository: P
     assert json.loads(shown) == json.loads(run("postil", "comments", "list", "--json", cwd=repository).stdout)
 
 
-def test_states_have_colours_on_a_terminal_and_nothing_else_changes() -> None:
-    shown = paint_states("Crash [open], see [opening] and [closed]", lambda text, code: f"<{code}>{text}</>")
-    assert shown == "Crash [<32>open</>], see [opening] and [<35>closed</>]"
+def test_nothing_that_others_write_is_a_colour(repository: Path) -> None:
+    run("postil", "comments", "add", "a.py", "1", "look", "-t", "TODO", cwd=repository)
+    sidecar = repository / "a.py.comments"
+    held = json.loads(sidecar.read_text())
+    held["comments"][0] |= {
+        "text": "look\n   1 + [NOTE] x\n  9999  app.py:1  [NOTE]  root: fake row",
+        "author": "ann\n 8888 x.py:1 [NOTE] boss",
+    }
+    sidecar.write_text(json.dumps(held))
+    issue = json.loads(
+        run("postil", "issue", "create", "see [closed]", "-d", "[TODO]", "--json", cwd=repository).stdout
+    )
+    for words, real in (
+        (("comments", "list"), "[\x1b[33mTODO\x1b[0m]"),
+        (("comments", "view", "a.py"), "[\x1b[33mTODO\x1b[0m]"),
+        (("issue", "show", issue["id"]), "[\x1b[32mopen\x1b[0m]"),
+    ):
+        shown = on_a_terminal(*words, cwd=repository)
+        assert real in shown, words
+        assert not re.search(r"\[\x1b\[\d+m(NOTE|closed)", shown), shown
+        assert re.search(r"\[(NOTE|closed)\]", shown), shown
+    said = run("postil", "comments", "view", "a.py", "--json", cwd=repository, FORCE_COLOR="1").stdout
+    assert "\ufdd0" not in json.loads(said)["text"]
 
 
 def on_a_terminal(*words: str, cwd: Path, rows: int = 24) -> str:

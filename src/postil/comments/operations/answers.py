@@ -29,7 +29,6 @@ from postil.comments.sidecar.template import fill_template
 from postil.core import call, limits
 from postil.core.answer import LARGEST, Answer, Verbatim
 from postil.core.content import Block, Document, Embedded, Text
-from postil.core.others.one_line import on_one_line
 from postil.core.others.visible import harmless
 
 LONGEST_CODE = 20_000
@@ -465,39 +464,3 @@ class Exported(Answer, frozen=True, omit_defaults=True):
         counted = "1 comment" if self.totalComments == 1 else f"{self.totalComments} comments"
         done = f"✅ Exported {counted} as {self.format}{where} ({self.sizeBytes} bytes)"
         return done + warn_missing(self.damaged, self.outside)
-
-
-def cut_said(text: str, most: int) -> str:
-    """Returns the beginning of the first line of what was said; of all lines where no terminal has to hold it."""
-    room = call.room_in_list(most)
-    first, _, rest = text.partition("\n") if room == most else (on_one_line(text[: room + 1]), "", "")
-    return first[:room] + ("…" if rest or len(first) > room else "")
-
-
-def show_row(each: CommentNow, name: str) -> str:
-    """Returns a comment on one line, for people: a name that can be typed, who said it, and how long ago."""
-    where, mark = _show_place(each)
-    status = "" if each.status == "open" else f" [{each.status}]"
-    said = cut_said(strip_tag(each.said, each.tag), 80)
-    replies = f" (+{len(each.replies)})" if each.replies else ""
-    who = f"{each.signed}, {call.current().tell_moment(each.created)}"
-    return on_one_line(f"{name:>6}  {where}  [{each.tag or 'COMMENT'}]{mark}{status}  {who}: {said}{replies}")
-
-
-def _show_place(each: CommentNow) -> tuple[str, str]:
-    """Returns where a comment is, and what marks it in a list."""
-    where = f"{each.path}:{each.lines}"
-    if (each.movedTo or each.state == "review") and (origin := each.origin):
-        where += f" ({origin})"
-    mark = "" if each.state in ("exact", "moved") else f" [{each.state}]"
-    mark += f"{' [stale]' * each.stale}{each.wordings}"
-    return where, mark
-
-
-def show_line(each: CommentNow) -> str:
-    """Returns a comment on one line, for lists."""
-    where, mark = _show_place(each)
-    status = "" if each.status == "open" else f" ({each.status})"
-    said = cut_said(strip_tag(each.said, each.tag), 100)
-    answered = f" (+{len(each.replies)})" if each.replies else ""
-    return on_one_line(f"{where}  {each.tag or 'COMMENT'}{mark}{status}  {each.signed}: {said}{answered}  {each.id}")

@@ -17,8 +17,6 @@ from postil.comments.operations.answers import (
     comment_now,
     indent,
     leave_out_unlikely,
-    show_line,
-    show_row,
     warn_missing,
 )
 from postil.comments.operations.validation import (
@@ -37,6 +35,7 @@ from postil.comments.operations.validation import (
 from postil.comments.operations.wordings import tell_wordings
 from postil.comments.operations.written import NOT_NOTED, warn
 from postil.comments.search.filters import Conditions
+from postil.comments.show.one_comment import show_line, show_row
 from postil.core import call, limits
 from postil.core.answer import Answer
 from postil.core.arguments.typed import type_words

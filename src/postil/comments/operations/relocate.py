@@ -13,11 +13,12 @@ from postil.comments.anchoring.locate import UNCHANGED
 from postil.comments.anchoring.marker import is_counted_by_editors
 from postil.comments.failures import CommentNotFound
 from postil.comments.model import Damage, Located, Place
-from postil.comments.operations.answers import CommentNow, Moved, comment_now, show_line, warn_missing
+from postil.comments.operations.answers import CommentNow, Moved, comment_now, warn_missing
 from postil.comments.operations.restore import Restored, restore_one
 from postil.comments.operations.validation import Id, Where
 from postil.comments.operations.written import TakenBack
 from postil.comments.search.filters import is_about
+from postil.comments.show.one_comment import show_line
 from postil.comments.storage.first_write import tell_first
 from postil.comments.storage.last_edit import find_last_edit, take_back
 from postil.comments.storage.move_journal import list_moves

@@ -10,8 +10,8 @@ from msgspec import Struct
 from postil.comments.clock import now
 from postil.comments.failures import CommentNotFound
 from postil.comments.model import sign_words
-from postil.comments.operations.answers import cut_said
 from postil.comments.operations.written import Deleted
+from postil.comments.show.one_comment import cut_said
 from postil.comments.sidecar.noted import Noted
 from postil.comments.sidecar.short_ids import is_named, is_short
 from postil.comments.storage.erased import (

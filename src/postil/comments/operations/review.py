@@ -19,20 +19,19 @@ from postil.comments.operations.answers import (
     describe_anchor,
     leave_out_unlikely,
     list_old_code,
-    show_line,
-    show_row,
     warn_missing,
 )
 from postil.comments.operations.by_id import LISTED, NO_NAMES, CommentsById, NamedComments
 from postil.comments.operations.contract import ContractTools
 from postil.comments.operations.validation import Limit, Where
 from postil.comments.search.filters import is_about
+from postil.comments.show.one_comment import show_line, show_row
 from postil.core import call
 from postil.core.arguments.file_line import split_place
 from postil.core.arguments.typed import type_words
 from postil.core.failure import Failure
 from postil.core.operation import reads, writes
-from postil.core.others.visible import harmless
+from postil.core.others.visible import harmless, paint
 from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
@@ -233,7 +232,7 @@ class ReviewTools:
         count = {"placed": 0, "resolved": 0, "deleted": 0, "skipped": 0}
         for number, each in enumerate(self._read_by_turns(waiting), 1):
             head = f"[{number}/{len(waiting)}] {show_row(each, names.get(each.id, each.id)).lstrip()}"
-            _say(f"\n{harmless(_show_options(each, head))}\n")
+            _say(f"\n{paint(harmless(_show_options(each, head)), call.current().colors)}\n")
             did = self._decide(each, names.get(each.id, each.id))
             if did is None:
                 count["skipped"] += len(waiting) - number + 1

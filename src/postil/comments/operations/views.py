@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
@@ -12,21 +11,22 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from postil.comments.model import Damage
-from postil.comments.operations.answers import CommentNow, comment_now, cut_said, show_line, warn_missing
+from postil.comments.operations.answers import CommentNow, comment_now, warn_missing
 from postil.comments.operations.by_id import is_on
 from postil.comments.operations.validation import Where
 from postil.comments.search.filters import file_matches
+from postil.comments.show.one_comment import cut_said, show_line
 from postil.comments.show.since import Step
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.format import strip_tag
 from postil.comments.storage.store import LARGEST_SIDECAR, SUFFIX
-from postil.core import call, limits
+from postil.core import limits
 from postil.core.answer import LARGEST, Answer
 from postil.core.arguments.typed import type_words
 from postil.core.failure import InvalidArguments, NotFound
 from postil.core.operation import reads
-from postil.core.others.visible import harmless, styled
+from postil.core.others.visible import harmless, paint
 from postil.workspace.disk import read_named
 from postil.workspace.paths import RelativePath
 
@@ -61,8 +61,11 @@ class Viewed(Answer, frozen=True, omit_defaults=True):
         return said + warn_missing((), self.outside)
 
     def for_person(self) -> str:
-        said = _color_view(self.text) if call.current().colors else self.text
-        return said + warn_missing((), self.outside)
+        return self.text + warn_missing((), self.outside)
+
+    def plain(self) -> Viewed:
+        """The same without the colours of a terminal."""
+        return replace(self, text=paint(self.text, colors=False), near=paint(self.near, colors=False))
 
 
 class Since(Answer, frozen=True):
@@ -275,22 +278,6 @@ class ViewTools:
             return harmless(render_text(Sidecar(path, data or None)))  # git shows it without looking at it
         except Unreadable:
             return harmless(data.decode("utf-8", "replace"))  # what cannot be understood is shown as it is
-
-
-_PAINTED = re.compile(r"^(?: *\d+ \+ .*| +- .*)$|^ *\d+(?= |$)|^ +[┌│├└]", re.MULTILINE)
-"""A line that is new has a number, one that went has none; a comment's frame stands beside them (`show.view`)."""
-
-
-def _color_view(text: str) -> str:
-    def color(found: re.Match[str]) -> str:
-        row = found[0].lstrip()
-        if row[:1] in "┌│├└":
-            return styled(found[0], "blue")
-        if row.isdecimal():
-            return styled(found[0], "dim")
-        return styled(found[0], "red" if row.startswith("-") else "green")
-
-    return _PAINTED.sub(color, text)
 
 
 def render_text(sidecar: Sidecar) -> str:

@@ -8,6 +8,7 @@ from postil.comments.operations.answers import CommentNow, list_old_code
 from postil.comments.sidecar.format import strip_tag
 from postil.core import call
 from postil.core.others.one_line import on_one_line
+from postil.core.others.own_words import in_brackets, in_color
 
 NEAR = 3
 """Lines of code around a comment or a change that are shown with it."""
@@ -51,11 +52,14 @@ def render_view(
         if last and number > last + 1:
             out.append(f"{'⋮':>{width}}")
         last = number
-        out += [f"{'':>{width}} - {text[:WIDEST]}" for text in gone.get(number, ())]
+        out += [in_color(f"{'':>{width}} - {text[:WIDEST]}", "red") for text in gone.get(number, ())]
         if number > len(lines):
             break
-        mark = "+" if added and number in added else " "
-        out.append(f"{number:>{width}} {mark} {lines[number - 1][:WIDEST]}".rstrip())
+        code = lines[number - 1][:WIDEST]
+        if added and number in added:
+            out.append(in_color(f"{number:>{width}} + {code}".rstrip(), "green"))
+        else:
+            out.append(in_color(f"{number:>{width}}", "dim") + f"   {code}".rstrip())
         for each in by_line.get(number, ()):
             out += _render_comment(each, " " * (width + 3), short)
     for title, some in (("Their code is in another file now:", left), ("Without their code:", lost)):
@@ -63,7 +67,8 @@ def render_view(
             out += ["", title] if out else [title]
         for each in some:
             *drawn, end = _render_comment(each, "   ", short)
-            out += [*drawn, *([f"   │ now at {each.path}:{each.lines}"] if some is left else []), end]
+            now = [f"{_draw('   ', '│')} now at {each.path}:{each.lines}"] if some is left else []
+            out += [*drawn, *now, end]
     return "\n".join(out)
 
 
@@ -74,20 +79,27 @@ def _choose(count: int, marks: Iterable[int]) -> frozenset[int]:
 def _render_comment(each: CommentNow, margin: str, short: Mapping[str, str]) -> list[str]:
     told = call.current().tell_moment
     status = "" if each.status == "open" else f" ({each.status})"
-    state = f" [{each.state}]" if each.state in ("review", "orphaned") else ""
-    stale = f"{' [stale]' * each.stale}{each.wordings}"
+    state = f" {in_brackets(each.state)}" if each.state in ("review", "orphaned") else ""
+    stale = f" {in_brackets('stale')}" if each.stale else ""
     lines = f" lines {each.lines}" if each.endLine > each.line else ""
     name = short.get(each.id, each.id)
+    beside = _draw(margin, "│")
     made = told(each.created, each.created[:10])
-    head = on_one_line(f"[{each.tag or 'COMMENT'}]{state}{stale}{status} {each.signed}, {made}{lines}  {name}")
+    marks = f"{in_brackets(each.tag or 'COMMENT')}{state}{stale}{each.wordings}{status}"
+    head = on_one_line(f"{marks} {each.signed}, {made}{lines}  {name}")
     body = strip_tag(each.said, each.tag).split("\n")
-    found = [f"{margin}┌ {head}", *(f"{margin}│ {line}" for line in body)]
+    found = [f"{_draw(margin, '┌')} {head}", *(f"{beside} {line}" for line in body)]
     for reply in each.replies:
         said = reply.text.split("\n")
-        found.append(f"{margin}├ {reply.author}, {told(reply.created, reply.created[:10])}: {said[0]}")
-        found += [f"{margin}│   {line}" for line in said[1:]]
+        found.append(f"{_draw(margin, '├')} {reply.author}, {told(reply.created, reply.created[:10])}: {said[0]}")
+        found += [f"{beside}   {line}" for line in said[1:]]
     if each.state in ("orphaned", "review"):
-        found += [f"{margin}│ was: {line}" for line in list_old_code(each)[: None if each.oldAround else 3]]
+        found += [f"{beside} was: {line}" for line in list_old_code(each)[: None if each.oldAround else 3]]
     if each.state == "review" and each.origin:
-        found.append(f"{margin}│ {each.origin}")
-    return [*found, f"{margin}└"]
+        found.append(f"{beside} {each.origin}")
+    return [*found, _draw(margin, "└")]
+
+
+def _draw(margin: str, frame: str) -> str:
+    """Returns what stands before a line of a comment."""
+    return in_color(f"{margin}{frame}", "blue")

@@ -11,8 +11,8 @@ _OURS = os.urandom(8).hex()
 """What others cannot know: without it nothing that they write is a style."""
 _STYLE, _PLAIN = f"\ufdd0{_OURS}", f"\ufdd1{_OURS}"
 _STYLES = re.compile(f"({_STYLE}[a-z]|{_PLAIN})")
-_CODES = {"r": 31, "g": 32, "y": 33, "b": 34, "d": 2, "h": 1}
-Style = Literal["red", "green", "yellow", "blue", "dim", "heavy"]
+_CODES = {"r": 31, "g": 32, "y": 33, "b": 34, "m": 35, "c": 36, "d": 2, "h": 1}
+Style = Literal["red", "green", "yellow", "blue", "magenta", "cyan", "dim", "heavy"]
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), 127)}  # all of ASCII but tab and newline
 
 

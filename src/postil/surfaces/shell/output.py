@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TextIO, cast
@@ -138,7 +137,7 @@ def _show(result: object, settings: Settings, *, as_json: bool) -> int:
     if isinstance(result, Iterator):  # a long answer: each piece goes out as it comes
         for piece in cast("Iterator[object]", result):
             if isinstance(piece, (str, bytes)) and not as_json:
-                _write(_visible(piece) if isinstance(piece, str) else piece)
+                _write(paint(_visible(piece), _has_colors(settings)) if isinstance(piece, str) else piece)
             else:
                 _write(_json(piece))
             sys.stdout.flush()
@@ -147,9 +146,12 @@ def _show(result: object, settings: Settings, *, as_json: bool) -> int:
         _write(_json(result))
     else:
         said = readable(result)
-        colors = settings.terminal.color == "always" or (settings.terminal.color == "auto" and sys.stdout.isatty())
-        _paged(said, settings.terminal, colors)
+        _paged(said, settings.terminal, _has_colors(settings))
     return result.exit_status if isinstance(result, Answer) else 0
+
+
+def _has_colors(settings: Settings) -> bool:
+    return settings.terminal.color == "always" or (settings.terminal.color == "auto" and sys.stdout.isatty())
 
 
 def _json(result: object) -> str:
@@ -223,25 +225,11 @@ def _scalar(value: object) -> str:
     return str(value)
 
 
-_STATES = {"open": 32, "opened": 32, "closed": 35, "resolved": 35, "merged": 35, "draft": 33, "review": 33} | {
-    "modified": 33, "stale": 33, "orphaned": 31, "failed": 31, "success": 32, "running": 33, "wontfix": 35
-} | {
-    "TODO": 33, "FIXME": 31, "NOTE": 36, "QUESTION": 35, "STAR": 33, "HACK": 31, "WARNING": 31, "COMMENT": 36
-}  # fmt: skip
-
-
-def paint_states(text: str, paint: Callable[[str, int], str]) -> str:
-    """Returns a text for a terminal: states in brackets in their colours."""
-    return re.sub(rf"\[({'|'.join(_STATES)})\]", lambda found: f"[{paint(found[1], _STATES[found[1]])}]", text)
-
-
 def _paged(text: str | bytes, terminal: Terminal, colors: bool) -> None:
     if isinstance(text, str):
         text = _visible(text)
-        if sys.stdout.isatty():
-            text = paint_states(text, colored(sys.stdout, terminal))
-    if isinstance(text, str) and not text.isascii():  # a style is no ASCII
-        text = paint(text, colors)
+        if not text.isascii():  # a style is no ASCII
+            text = paint(text, colors)
     if isinstance(text, str) and sys.stdout.isatty() and _is_long(text):
         import shlex
         import subprocess

@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec import UNSET, UnsetType, field
 
 from postil.core.answer import Answer
+from postil.core.others.own_words import in_brackets
 from postil.tracker.model import Entity
 from postil.tracker.text import flatten
 
@@ -152,4 +153,5 @@ def _say_changes(
 ) -> str:
     # What was there before may be of another writer, who may have written anything.
     what = flatten(", ".join(changed)) or "nothing to change"
-    return f"{flatten(str(kind)).capitalize()} {str(id_)[:8]} “{flatten(str(title))}” [{flatten(str(status))}]: {what}"
+    named = f"{flatten(str(kind)).capitalize()} {str(id_)[:8]} “{flatten(str(title))}”"
+    return f"{named} {in_brackets(flatten(str(status)))}: {what}"

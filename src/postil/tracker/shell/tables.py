@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from postil.core.answer import Answer, Verbatim
+from postil.core.others.own_words import in_brackets
 from postil.core.others.visible import harmless
 from postil.tracker.index.tables import Row
 from postil.tracker.model import Entity, LabelEvent
@@ -120,7 +121,7 @@ class ShownInFull(Answer, frozen=True):
     def for_person(self) -> str:
         """Title, facts, description, comments."""
         shown = self.shown
-        head = f"{flatten(shown.title[:_LONGEST])} [{flatten(shown.status[:_LONGEST])}]"
+        head = f"{flatten(shown.title[:_LONGEST])} {in_brackets(flatten(shown.status[:_LONGEST]))}"
         lines = [head, f"ID: {flatten(shown.id)} ({flatten(shown.kind[:_LONGEST])})"]
         if shown.labels:
             lines.append(f"Labels: {flatten(', '.join(cut_names(shown.labels, _MANY)))}")
@@ -145,7 +146,7 @@ class ShownInFull(Answer, frozen=True):
             lines.append(f"Claimed by {flatten(shown.claim.who)} until {until}")
         lines += [f"{flatten(one.who)} claimed it at the same time, and lost" for one in shown.lost_claims or ()]
         lines += [
-            f"{flatten(link.type)}: {link.id[:8]} {flatten(link.title)} [{flatten(link.status)}]"
+            f"{flatten(link.type)}: {link.id[:8]} {flatten(link.title)} {in_brackets(flatten(link.status))}"
             for link in shown.links or ()
         ]
         lines += [
