@@ -48,6 +48,22 @@ MOST_WALKED = 20_000
 """Files of a workspace that are looked at before git is asked; git is quicker with more."""
 
 
+class _Unkept:
+    """What one look has read and the cache has not yet; and the files whose lost code is to be looked for in others."""
+
+    def __init__(self) -> None:
+        self.batch: list[Seen] = []
+        self.comments = self.lost = 0
+        self.with_lost: dict[str, tuple[Seen, Collection[Located]]] = {}
+
+    def add(self, read: Read, seen: Seen, orphans: Collection[Located]) -> None:
+        self.batch.append(seen)
+        self.comments += len(read.notes or ())
+        if orphans:
+            self.with_lost[read.path] = seen, () if read.searched else orphans
+            self.lost += len(orphans)
+
+
 class CatchUp:
     """One look at what changed. `lost` tells what changes when lost code may have turned up, or have left again."""
 
@@ -73,10 +89,8 @@ class CatchUp:
         exchanged = [path for path, stamp in known.items() if EXCHANGED in stamp]
         again = {*list_homes(self._index, [*changed, *gone]), *exchanged}.difference(changed).intersection(now)
         changed += [RelativePath(path) for path in again]
-        batch: list[Seen] = []
+        unkept = _Unkept()
         broken: list[RelativePath] = []
-        held = lost_held = 0
-        with_lost: dict[str, tuple[Seen, Collection[Located]]] = {}
         contents_now: dict[str, Content] = {}
         at_once = min(max(AT_ONCE, len(changed) // 10), MOST_AT_ONCE)  # each is synced: many files, larger steps
         contents = self._contents(changed, known, {path for path, _ in astray})
@@ -87,23 +101,20 @@ class CatchUp:
             call.current().progress(number, len(changed), "reading comments")
             stamp, before = now[RelativePath(read.path)], known.get(read.path, "")
             seen, orphans = self._judge(read, stamp, before)
-            batch.append(seen)
+            unkept.add(read, seen, orphans)
             if read.problem:
                 broken.append(RelativePath(read.path))
-            if orphans:
-                with_lost[read.path] = seen, () if read.searched else orphans
-                lost_held += len(orphans)
             if read.versions:
                 contents_now[read.path] = Content(read.blob, read.versions)
-            held += len(read.notes or ())
-            if len(batch) >= at_once or held >= MOST_HELD:
-                self._index.replace(batch)
-                batch, held = [], 0
-            if lost_held >= MOST_LOST:
-                self._index.replace(batch)
-                self._search_other_files(with_lost, {})
-                batch, held, with_lost, lost_held = [], 0, {}, 0
-        self._index.replace(batch, gone)
+            if unkept.lost >= MOST_LOST:
+                self._index.replace(unkept.batch)
+                self._search_other_files(unkept.with_lost, {})
+                unkept = _Unkept()
+            elif len(unkept.batch) >= at_once or unkept.comments >= MOST_HELD:
+                self._index.replace(unkept.batch)
+                unkept.batch, unkept.comments = [], 0
+        self._index.replace(unkept.batch, gone)
+        with_lost = unkept.with_lost
         sure = {(path, there) for path, there in astray if EXCHANGED not in known.get(path, "")}
         swapped = self._find_swapped(contents_now, sure) if contents_now else {}
         for path, other in swapped.items():
