@@ -13,7 +13,7 @@ import pytest
 
 from postil.comments.transfer.documents import redact
 from postil.comments.transfer.inline import extract_inline, is_inline
-from postil.core.others.untrusted import clean, clean_prose, show_invisible
+from postil.core.others.untrusted import clean, clean_prose, show_invisible, split_hidden
 from postil.gitlab.instance import redaction
 from postil.gitlab.instance.logs import clean_log
 from postil.gitlab.policy.quick_actions import escape_quick_actions
@@ -72,6 +72,10 @@ SLOW: dict[str, tuple[Callable[[str], object], str]] = {
     "an answer of addresses": (lambda text: redaction.redact(text, ""), "://a" * (MANY // 4)),
     "a text of entities": (clean, "&#38;#38;" * (MANY // 18)),
     "a text of comments that begin": (clean_prose, "<!-" + "-<!-" * (MANY // 4)),
+    "a text of joiners": (clean, "\u0628\u200c" * (5 * MANY // 2)),
+    "a text of blanks of Braille": (clean, "\u2800x" * (5 * MANY // 2)),
+    "a text of marks": (clean, "a\u0301" * (5 * MANY // 2)),
+    "a long text with one joiner": (clean, "text " * (4 * MANY) + "\u200d"),
     "a text of blanks": (show_invisible, "\u2800x" * (MANY // 2)),
 }
 
@@ -100,3 +104,14 @@ def test_of_a_log_and_an_export_the_same_is_taken_out_as_before() -> None:
     for line in ("my_token_password = 'hunter22'", 'apikey_of: "12345678"', "SECRET_TOKEN='abcdefgh'"):
         assert "[" in redact(line), line
         assert not any(secret in redact(line) for secret in ("hunter", "1234", "abcd"))
+
+
+@pytest.mark.parametrize("piece", ["\u0628\u200c", "\U0001f468\u200d", "a\u200b", "\u2801\u2800", "a" + "\u0301" * 12])
+def test_behind_very_many_signs_that_shape_others_nothing_hides(piece: str) -> None:
+    text = clean(piece * 80_000 + "end\u202e\u200b" + "\u0301" * 30)
+    assert clean(text) == text
+    assert "\u202e" not in text
+    assert "\u0301" * 11 not in text
+    assert text.rstrip("\u0301").endswith("end")
+    assert clean(piece * 10) in text
+    assert not any(hidden for _, hidden in split_hidden(text))

@@ -10,6 +10,7 @@ from postil.core.call import Call, enter
 from postil.core.failure import Failure
 from postil.gitlab.failures import GitLabFailure
 from postil.gitlab.instance.logs import TAIL_CHARACTERS
+from postil.gitlab.operations import pipelines
 from postil.gitlab.operations.answers import PipelineEnd
 from tests.emulator.app import Emulator
 from tests.gitlab.answers import direct, text
@@ -188,6 +189,37 @@ async def test_a_log_beyond_the_bound_is_read_through_and_says_what_is_left_out(
     assert found.left_out == "1 of 200001 lines have these words"
     told = await gitlab.pipelines.get_pipeline(123, 1002)
     assert "ERROR: it broke" in (next(each for each in told.jobs if each.id == job["id"]).log_tail or "")
+
+
+async def test_a_log_that_is_slow_to_clean_holds_up_nobody_else(gitlab: Groups, emulator: Emulator) -> None:
+    """Ten megabytes of joined signs: for 8 s nobody was answered."""
+    job = emulator.world.projects[0].jobs[-1]
+    job["trace"] = "\u0628\u200c" * 1_000_000 + "\nthe end"
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0.005)
+
+    counting = asyncio.create_task(count())
+    reading = pipelines.__dict__["_read_log"]
+
+    def read_log(trace: bytes, token: str) -> str:
+        before = turns
+        try:
+            return reading(trace, token)
+        finally:
+            at_once.append(turns - before)
+
+    at_once: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipelines, "_read_log", read_log)
+        found = await gitlab.pipelines.get_job_log(123, job["id"], tail=1)
+    counting.cancel()
+    assert found.content.endswith("the end")
+    assert at_once[0] > 2
 
 
 async def test_a_log_beyond_every_bound_is_refused(

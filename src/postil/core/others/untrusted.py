@@ -11,11 +11,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from unicodedata import category, combining
 
 _PLAIN = bytes([9, 10, 13, *range(32, 127)])
 _PIECE = 65536
 _ENTITY = re.compile(r"&(?:#(\d{1,8})|#[xX]([0-9a-fA-F]{1,7})|([A-Za-z]{2,31}));?")
+_LONG, _MANY = 4096, 3000
+"""Characters of a long text, and kinds of signs beyond which no pattern is made of them."""
+MOST_LOOKED_AT = 50_000
+"""Marks and signs that shape others of which each is looked at, for 1 µs: behind them what may hide is taken out."""
 ROUNDS = 8
 """How often a text is gone through. Nobody nests by accident, and a text could ask for as many rounds as it is long."""
 _HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -88,10 +93,11 @@ def split_hidden(text: str) -> Iterator[tuple[str, str]]:
     begun = hidden = end = 0  # text[begun:hidden] is seen, text[hidden:end] is not
     before, run, flag = "", 0, 0
     row, hides = 0, range(0)  # the end of the last row of blanks of Braille, and those of it that hide
-    for at, sign in enumerate(text if suspects or marks else ""):
-        if sign not in suspects and sign not in marks:
-            before, run = sign, 0
-            continue
+    last = -1
+    for at, sign in _list_places(text, suspects | marks):
+        if at != last + 1:
+            before, run = text[at - 1], 0
+        last = at
         if at >= flag and "\U000e0020" <= sign <= "\U000e007f" and at and (found := _FLAG.match(text, at - 1)):
             flag = found.end()
         if at < flag:
@@ -119,6 +125,19 @@ def split_hidden(text: str) -> Iterator[tuple[str, str]]:
         yield text[begun:hidden], text[hidden:end]
         begun = end
     yield text[begun:], ""
+
+
+def _list_places(text: str, signs: set[str]) -> Iterator[tuple[int, str]]:
+    """Yields where these signs are. Of a long text, which holds few as a rule, the others are not looked at."""
+    if not signs:
+        return iter(())
+    if len(text) < _LONG or len(signs) > _MANY:
+        return ((at, sign) for at, sign in enumerate(text) if sign in signs)
+    return ((found.start(), found[0]) for found in _match_any(signs).finditer(text))
+
+
+def _match_any(signs: set[str]) -> re.Pattern[str]:
+    return re.compile(f"[{re.escape(''.join(sorted(signs)))}]")
 
 
 def _find_suspects(text: str) -> tuple[set[str], set[str]]:
@@ -177,7 +196,22 @@ def _strike_out(text: str) -> str:
         text = text.translate(table)
     if suspects & _SHAPING:
         text = _SHAPELESS.sub("", text)
-    return "".join(seen + "".join(map(_replace, hidden)) for seen, hidden in split_hidden(text))
+    text, rest = _split_far(text)
+    return "".join(seen + "".join(map(_replace, hidden)) for seen, hidden in split_hidden(text)) + rest
+
+
+def _split_far(text: str) -> tuple[str, str]:
+    """Returns the beginning of a text, and what is behind too many signs to look at each: that is cleaned at once."""
+    if len(text) <= MOST_LOOKED_AT:
+        return text, ""
+    suspects, marks = _find_suspects(text)
+    places = islice(_list_places(text, suspects | marks), MOST_LOOKED_AT, None)
+    at = next((at for at, _ in places), len(text))
+    rest = text[at:].translate({ord(sign): _replace(sign) for sign in suspects})
+    if marks:
+        any_mark = _match_any(marks).pattern
+        rest = re.sub(f"({any_mark}{{{MOST_MARKS}}}){any_mark}+", r"\1", rest)
+    return text[:at], rest
 
 
 def _replace(sign: str) -> str:

@@ -140,11 +140,13 @@ class PipelineOperations:
             long = await self._read_long_log(route, wanted, words)
             if words is not None:
                 return _tell_found(number, long.total, long.found, long.hits, max_bytes)
-            window = long.choose(tail or TAIL, room)
+            window = await asyncio.to_thread(long.choose, tail or TAIL, room)
         else:
-            text = clean(clean_log(reply.body, self._gitlab.token()))
+            # Megabytes that anybody may have written: in a thread, since all others wait for the loop.
+            text = await asyncio.to_thread(_read_log, reply.body, self._gitlab.token())
             if words is not None:
-                return _tell_found(number, text.count("\n") + 1, *find_in_log(text, words), max_bytes)
+                found, hits = await asyncio.to_thread(find_in_log, text, words)
+                return _tell_found(number, text.count("\n") + 1, found, hits, max_bytes)
             window = choose_window(text, wanted, room) if wanted else choose_tail(text, tail or TAIL, room)
         left = f"lines {window.first}-{window.last} of {window.total}"
         if window.is_cut:
@@ -376,6 +378,10 @@ def _limit_jobs(whole: answers.PipelineDetails, untold: list[Job]) -> answers.Pi
 
 def _cut_tail(job: Job, room: int) -> Job:
     return job if job.log_tail is None else replace(job, log_tail=choose_tail(job.log_tail, 40, room).text)
+
+
+def _read_log(trace: bytes, token: str) -> str:
+    return clean(clean_log(trace, token))
 
 
 def _tell_found(number: int, total: int, found: list[str], hits: int, max_bytes: int | None) -> answers.JobLog:
