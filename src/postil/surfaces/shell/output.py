@@ -134,10 +134,12 @@ def show(result: object, settings: Settings, *, as_json: bool) -> int:
 
 
 def _show(result: object, settings: Settings, *, as_json: bool) -> int:
+    wish = settings.terminal.color
+    colors = wish == "always" or (wish == "auto" and sys.stdout.isatty())
     if isinstance(result, Iterator):  # a long answer: each piece goes out as it comes
         for piece in cast("Iterator[object]", result):
             if isinstance(piece, (str, bytes)) and not as_json:
-                _write(paint(_visible(piece), _has_colors(settings)) if isinstance(piece, str) else piece)
+                _write(paint(_visible(piece), colors) if isinstance(piece, str) else piece)
             else:
                 _write(_json(piece))
             sys.stdout.flush()
@@ -146,12 +148,8 @@ def _show(result: object, settings: Settings, *, as_json: bool) -> int:
         _write(_json(result))
     else:
         said = readable(result)
-        _paged(said, settings.terminal, _has_colors(settings))
+        _paged(said, settings.terminal, colors)
     return result.exit_status if isinstance(result, Answer) else 0
-
-
-def _has_colors(settings: Settings) -> bool:
-    return settings.terminal.color == "always" or (settings.terminal.color == "auto" and sys.stdout.isatty())
 
 
 def _json(result: object) -> str:
@@ -171,6 +169,8 @@ def _visible(text: str) -> str:
 
     A document for programs stays as it is unless it is printed on a terminal.
     """
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text  # nearly always
     return text if isinstance(text, Verbatim) and not sys.stdout.isatty() else harmless(text)
 
 
