@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import threading
@@ -259,3 +260,21 @@ def until(holds: Callable[[], bool]) -> None:
             return
         waited.wait(0.02)
     raise AssertionError("it did not come to hold")
+
+
+def test_a_log_that_cannot_be_looked_at_goes_on_and_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its thread ended at the first fault of a disk, and no line was ever written or missed again."""
+    log = AccessLog(str(tmp_path / "access.log"), KEY)
+    with monkeypatch.context() as broken:
+
+        def fail(self: AccessLog, file: int) -> bool:
+            raise OSError(errno.EIO, "the disk fails")
+
+        broken.setattr(AccessLog, "_has_half_a_line", fail)
+        end_request(log)
+        until(lambda: vars(log)["_dropped"] == 1)
+    end_request(log)
+    end_request(log)
+    log.close(10)
+    lines = [json.loads(line) for line in (tmp_path / "access.log").read_text().splitlines()]
+    assert [line.get("dropped", 0) for line in lines] == [1, 0]

@@ -131,7 +131,10 @@ class AccessLog:
         self._path, self._key = path, key
         self._names: dict[str, str] = {}
         self._lines: deque[Line] = deque()
-        self._dropped = 0
+        self._refused = 0
+        """Lines that found no place to wait, since the last that did."""
+        self._dropped = self._told = 0
+        """Lines that could not be written, and how many of them a later line tells. Each is counted by one thread."""
         self._is_torn = False
         """Whether a pipe has half a line of ours."""
         self._waiting = threading.Event()
@@ -160,9 +163,11 @@ class AccessLog:
         if logged.principal:
             line.principal = self.hash(logged.principal)
         if len(self._lines) >= MOST_WAITING:
-            self._dropped += 1
+            self._refused += 1
             return
-        line.dropped, self._dropped = self._dropped, 0
+        dropped = self._dropped
+        line.dropped = self._refused + dropped - self._told
+        self._refused, self._told = 0, dropped
         self._lines.append(line)
         self._waiting.set()
 
@@ -207,6 +212,8 @@ class AccessLog:
                 if self._has_half_a_line(file):
                     raw = b"\n" + raw
                 written = write_all(file, raw)
+            except OSError:  # a disk that fails, or a stderr that is closed
+                written = 0
             finally:
                 if file != 2:
                     os.close(file)
