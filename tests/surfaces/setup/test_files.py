@@ -1,5 +1,6 @@
 """A client's file: written with care, and left as it was."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,56 @@ def test_removing_keeps_what_the_user_changed_meanwhile(name: str, repository: P
     run("postil", "setup", name, "--remove", cwd=repository, **home(tmp_path))
     assert "keep this" in path.read_text()
     assert "postil" not in path.read_text()
+
+
+def list_all(folder: Path) -> list[str]:
+    return sorted(str(each.relative_to(folder)) for each in folder.rglob("*"))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("gemini", "gemini-hooks"),
+        ("codex", "codex-hooks"),
+        ("zed",),
+        ("goose",),
+        ("copilot", "copilot-hooks"),
+        ("cursor", "cursor-hooks"),
+        ("claude-hooks",),
+    ],
+)
+@pytest.mark.parametrize("backwards", [False, True])
+def test_what_we_made_goes_with_the_last_of_our_entries(
+    names: tuple[str, ...], backwards: bool, repository: Path, tmp_path: Path
+) -> None:
+    environ, where = home(tmp_path), tmp_path / "home"
+    where.mkdir()
+    before = list_all(repository), list_all(where)
+    for name in names:
+        assert run("postil", "setup", name, "--write", cwd=repository, **environ).returncode == 0
+    for name in reversed(names) if backwards else names:
+        assert run("postil", "setup", name, "--remove", cwd=repository, **environ).returncode == 0
+    assert list_all(repository) == before[0]
+    assert [each for each in list_all(where) if not each.startswith("state")] == before[1]
+
+
+def test_a_file_and_a_folder_that_somebody_else_uses_stay(repository: Path, tmp_path: Path) -> None:
+    path = file_of("gemini", repository, tmp_path)
+    for name in ("gemini", "gemini-hooks"):
+        run("postil", "setup", name, "--write", cwd=repository, **home(tmp_path))
+    held = json.loads(path.read_text())
+    path.write_text(json.dumps(held | {"theme": "dark"}))
+    for name in ("gemini", "gemini-hooks"):
+        run("postil", "setup", name, "--remove", cwd=repository, **home(tmp_path))
+    assert json.loads(path.read_text())["theme"] == "dark"
+    path.unlink()
+    for name in ("gemini", "gemini-hooks"):
+        run("postil", "setup", name, "--write", cwd=repository, **home(tmp_path))
+    (path.parent / "mine").touch()
+    path.write_text(json.dumps(json.loads(path.read_text())))  # spelled anew by somebody else
+    for name in ("gemini", "gemini-hooks"):
+        run("postil", "setup", name, "--remove", cwd=repository, **home(tmp_path))
+    assert [each.name for each in path.parent.iterdir()] == ["mine"]
 
 
 def test_a_giant_file_that_a_repository_brings_is_refused_in_words(repository: Path, tmp_path: Path) -> None:

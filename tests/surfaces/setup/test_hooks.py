@@ -33,7 +33,7 @@ def test_what_is_left_of_our_hooks_can_be_removed(repository: Path, tmp_path: Pa
     run("postil", "setup", "claude-hooks", "--write", cwd=repository, **home(tmp_path))
     settings = json.loads(path.read_text())
     del settings["hooks"]["Stop"]  # the user took one out by hand
-    path.write_text(json.dumps(settings))
+    path.write_text(json.dumps(settings | {"theme": "dark"}))
     said = run("postil", "setup", "claude-hooks", "--remove", cwd=repository, **home(tmp_path))
     assert "Took our entry out" in said.stdout
     assert "inbox hook" not in path.read_text()

@@ -12,33 +12,22 @@ import os
 from typing import Any, cast
 
 import msgspec
-from msgspec import Struct
+from msgspec.structs import replace
 
 from postil.core import limits
 from postil.core.failure import Conflict, StorageFailed
-from postil.core.others.unreadable import UNREADABLE
 from postil.settings.decoding import decode_toml
 from postil.surfaces.setup import hooks as client_hooks
 from postil.surfaces.setup import jsonc, yaml_edit
 from postil.surfaces.setup.clients import Client, command_of
+from postil.surfaces.setup.original_files import LARGEST, OriginalFiles, Remembered, list_missing
 from postil.workspace.disk import read_whole
 from postil.workspace.files import atomic_write, make_folder
 from postil.workspace.paths import RelativePath
 
-LARGEST = limits.SMALL_FILE * 4
-"""Bytes of a file of the user's own; one in a repository is somebody else's, and ordinary ones have some kilobytes."""
-
 
 class Unreadable(Conflict):
     """A client's file that cannot be understood is never overwritten."""
-
-
-class Remembered(Struct, frozen=True):
-    """What a file held before our first edit (base64; None: there was no file), and what we left in it."""
-
-    path: str
-    before: str | None
-    after: str
 
 
 class ClientFile:
@@ -47,7 +36,7 @@ class ClientFile:
     def __init__(self, client: Client, path: str, state_folder: str) -> None:
         self.client = client
         self.path = path
-        self._memory = os.path.join(state_folder, "setup")
+        self._originals = OriginalFiles(os.path.join(state_folder, "setup"))
         # In a repository a symlink is somebody else's: following it could write anywhere. At home it is the user's own.
         self._inside = path.removesuffix(client.file) if client.place == "repository" else ""
         self._real = path if client.place == "repository" else os.path.realpath(path)
@@ -82,29 +71,63 @@ class ClientFile:
         after = self._edited(before or "", entry)
         if after == before:
             return False
-        old = self._recalled()
+        name, missing = self._note(), list_missing(os.path.dirname(self._real))
+        old = self._originals.recall(name)
+        kept = Remembered(os.path.realpath(self._real), _encoded(before), _print(after), missing)
         # A second edit of our own: what was there before the first is what a removal has to bring back.
-        original = old.before if old and before is not None and old.after == _print(before) else _encoded(before)
-        self._remember(Remembered(self.path, original, _print(after)))
+        if old and before is not None and old.after == _print(before):
+            kept = replace(old, after=kept.after)
+        elif old and before is not None and self._holds_ours(before):  # somebody else wrote between the two
+            kept = replace(old, after="")
+        self._originals.keep(name, kept)
         self._replace(after)
         return True
 
     def remove(self) -> bool:
-        """Take our entry out; False when there is none."""
+        """Take our entry out; False when there is none. A file that we made and nobody else uses goes with the last."""
         current = self.text()
         if current is None or not self._holds_ours(current):
             return False
-        old = self._recalled()
-        if old is not None and old.after == _print(current):
-            if old.before is None:
-                os.unlink(self._real)
+        name = self._note()
+        old = self._originals.recall(name)
+        as_left = old is not None and old.after == _print(current)
+        rest = "" if as_left else self._without(current)
+        if old is not None and old.before is None and (as_left or self._is_empty(rest)):
+            os.unlink(self._real)
+            if old.folders is None:
                 self._remove_empty_folder()
             else:
-                self._replace(base64.b64decode(old.before).decode("utf-8"))
+                self._originals.remove_folders(name, old.folders)
+        elif old is not None and old.before is not None and as_left:
+            self._replace(base64.b64decode(old.before).decode("utf-8"))
         else:
-            self._replace(self._without(current))
-        self._forget()
+            self._replace(rest)
+            if old is not None:
+                self._hand_over(name, old, current, rest)
+        self._originals.forget(name)
         return True
+
+    def _hand_over(self, name: str, old: Remembered, current: str, rest: str) -> None:
+        """Let an entry of ours that was put in after this one bring back what was there before both."""
+        for other, found in self._originals.list_others(name):
+            if found.path != os.path.realpath(self._real) or found.before is None:
+                continue
+            if _print(base64.b64decode(found.before).decode("utf-8")) == old.after:
+                made = None if old.folders is None else (*old.folders, *(found.folders or ()))
+                after = _print(rest) if found.after == _print(current) else ""
+                self._originals.keep(other, replace(found, before=old.before, after=after, folders=made))
+
+    def _is_empty(self, text: str) -> bool:
+        """Whether nothing but what holds our entries is left, and no remark of anybody."""
+        if self.client.is_yaml:
+            return text.strip() in ("", f"{self.client.keys[0]}:", f"{self.client.keys[0]}: {{}}")
+        try:
+            held = cast("object", decode_toml(text) if self.client.is_toml else msgspec.json.decode(text))
+        except (ValueError, msgspec.DecodeError):
+            return False
+        if isinstance(held, dict) and self.client.shape == "hooks":
+            held = {key: value for key, value in cast("dict[str, object]", held).items() if key != "version"}
+        return _holds_nothing(cast("object", held)) and not (self.client.is_toml and "#" in text)
 
     def _holds_ours(self, text: str) -> bool:
         """Returns whether there is anything to take out; of the hooks, one that is left of three is enough."""
@@ -184,31 +207,14 @@ class ClientFile:
         own = f"\0{self.client.name}" if self.client.shape == "hooks" and self.client.name != "claude-hooks" else ""
         return hashlib.sha256(os.fsencode(self.path + own)).hexdigest()[:24] + ".json"
 
-    def _recalled(self) -> Remembered | None:
-        try:
-            note = read_whole(os.path.join(self._memory, self._note()), LARGEST * 2)
-            return msgspec.json.decode(note, type=Remembered)
-        except (OSError, *UNREADABLE):
-            return None
-
-    def _remember(self, what: Remembered) -> None:
-        try:
-            os.makedirs(self._memory, mode=0o700, exist_ok=True)
-        except OSError as error:
-            raise StorageFailed(
-                f"{self._memory} cannot be made: {error.strerror}", advice="Check its permissions; nothing was changed"
-            ) from error
-        atomic_write(self._memory, RelativePath(self._note()), msgspec.json.encode(what))
-
-    def _forget(self) -> None:
-        try:
-            os.unlink(os.path.join(self._memory, self._note()))
-        except FileNotFoundError:
-            return
-
 
 def _encoded(text: str | None) -> str | None:
     return None if text is None else base64.b64encode(text.encode("utf-8")).decode("ascii")
+
+
+def _holds_nothing(value: object) -> bool:
+    inside = cast("dict[str, object]", value).values() if isinstance(value, dict) else (value,)
+    return all(each in ({}, []) or (isinstance(each, dict) and _holds_nothing(cast("object", each))) for each in inside)
 
 
 def _print(text: str) -> str:
