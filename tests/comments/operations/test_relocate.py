@@ -215,3 +215,42 @@ def test_what_was_edited_where_it_is_is_told_and_no_more_than_twenty_are_printed
     assert comments.relocate(dryRun=True).for_model().endswith("  … and 5 more")
     write(tmp_path, "a.py", code.replace("compute(3, first", "compute(3, third"))
     assert comments.relocate().for_model().startswith("1 moved (1 of them edited where they are), 0 to review")
+
+
+def test_an_undo_takes_back_the_reply_that_came_after_a_move(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"shop.py": CODE})
+    identity = add_at(comments, "taxed = ")
+    line = comments.show(identity).comment.line
+    comments.edit("shop.py", identity, "why twice?")
+    comments.move("shop.py", "shop.py", identity, 1)
+    first, second = (comments.reply(identity, text).replyId for text in ("one", "two"))
+
+    def list_said() -> list[str]:
+        return [reply.text for reply in comments.show(identity).comment.replies]
+
+    answers = [comments.relocating.undo(identity).for_model().split("\n") for _ in range(2)]
+    assert {answer[0] for answer in answers} == {"✅ Reply taken back"}
+    assert [answer[-1] for answer in answers] == ["two", "one"]
+    assert (list_said(), comments.show(identity).comment.line) == ([], 1)
+    assert not {first, second} & {each.id for each in comments.maintenance.check_files().erased}
+    comments.relocating.undo(identity)
+    assert (comments.show(identity).comment.line, comments.show(identity).comment.text) == (line, "why twice?")
+    comments.relocating.undo(identity)
+    assert comments.show(identity).comment.text != "why twice?"
+
+
+def test_an_undo_leaves_replies_alone_that_are_gone_or_were_not_meant(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"shop.py": CODE})
+    identity = add_at(comments, "taxed = ")
+    commit(tmp_path, "commented")
+    edited = comments.edit("shop.py", identity, "why twice?")
+    before = (tmp_path / "shop.py.comments").read_bytes()
+    comments.reply(identity, "stays")
+    comments.relocating.undo(identity, madeAt=edited.updated)
+    now_ = comments.show(identity).comment
+    assert (now_.text == "why twice?", [reply.text for reply in now_.replies]) == (False, ["stays"])
+    comments.edit("shop.py", identity, "why twice?")
+    comments.reply(identity, "goes")
+    write(tmp_path, "shop.py.comments", before)
+    comments.relocating.undo(identity)
+    assert comments.show(identity).comment.text != "why twice?"

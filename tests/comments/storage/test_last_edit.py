@@ -88,9 +88,10 @@ def test_an_answer_that_came_since_stays_when_the_edit_is_taken_back(tmp_path: P
     comments, identity = _begin(tmp_path)
     comments.edit("a.py", identity, "mine")
     comments.reply(identity, "because", author="bob")
-    comments.relocating.undo(identity)
+    undone = comments.relocating.undo(identity)
     (now,) = comments.listed().comments
     assert (now.text, [each.text for each in now.replies]) == ("why five?", ["because"])
+    assert "1 reply made since stays" in undone.for_model()
 
 
 def test_a_log_that_was_planted_makes_no_file_unreadable(tmp_path: Path) -> None:

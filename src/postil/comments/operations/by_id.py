@@ -449,7 +449,8 @@ class CommentsById:
                 raise ThreadFull(comment.id, limits.THREAD)
             raw = held.get("replies")
             replies: list[object] = [*raw] if isinstance(raw, list) else []
-            sidecar.change(comment.id, {"replies": [*replies, to_builtins(made)], "updated": made.created})
+            values: JsonObject = {"replies": [*replies, to_builtins(made)], "updated": made.created}
+            sidecar.change(comment.id, values, reply=made.id)
             return Replied(comment.id, made.id, sidecar.path)
 
         return self._context.in_its_file(commentId, lambda path: self._store.change(path, change))

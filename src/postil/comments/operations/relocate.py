@@ -15,7 +15,7 @@ from postil.comments.failures import CommentNotFound
 from postil.comments.model import Damage, Located, Place
 from postil.comments.operations.answers import CommentNow, Moved, comment_now, warn_missing
 from postil.comments.operations.restore import Restored, restore_one
-from postil.comments.operations.validation import Id, Where
+from postil.comments.operations.validation import Id, Where, sign
 from postil.comments.operations.written import TakenBack
 from postil.comments.search.filters import is_about
 from postil.comments.show.one_comment import show_line
@@ -213,16 +213,21 @@ class RelocateTools:
             return restore_one(self._context, commentId)
         moves = list_moves(each.comment, each.marker)
         # A move notes when it began, an edit when it was written: within one millisecond the move is the later one.
-        edit = find_last_edit(self._context.store, each.comment.id, since=moves[-1].at if moves else "")
+        own = sign("", self._context.person)
+        replies = [] if madeAt else [reply.id for reply in each.comment.replies if reply.author == own]
+        edit = find_last_edit(self._context.store, each.comment.id, moves[-1].at if moves else "", replies)
         if madeAt and (edit is None or edit.updated != madeAt):
             raise _make_conflict(each.comment.id)
         if edit:
             path = self._context.file_of(commentId)
-            if not take_back(self._context.store, path, each.comment.id, edit):
+            said = take_back(self._context.store, path, each.comment.id, edit)
+            if said is None:
                 raise _make_conflict(each.comment.id)
             now_ = self._context.find_unchanged(commentId).comment
-            return TakenBack(now_.id, path, now_.text, now_.status)
+            return TakenBack(now_.id, path, now_.text, now_.status, said, _tell_stays(each, edit.at))
         back = replace(self._context.moves.undo(each), did="taken back")
+        if moves and (stays := _tell_stays(each, moves[-1].at)):
+            back = replace(back, warning=". ".join(filter(None, (back.warning, stays))))
         place = self._context.find_unchanged(commentId).place
         if place.state == "orphaned":
             return replace(back, codeNow="gone")
@@ -230,6 +235,12 @@ class RelocateTools:
             return replace(back, codeNow=_tell_doubt(place))
         there = (place.path, place.line) == (back.targetFile, back.targetLine)
         return back if there else replace(back, codeNow=f"at {place.path}:{place.line}")
+
+
+def _tell_stays(each: Located, since: str) -> str:
+    """Returns what is said of replies that were made after what is undone; mostly nothing."""
+    stay = sum(reply.created >= since for reply in each.comment.replies)
+    return f"{stay} {'reply' if stay == 1 else 'replies'} made since {'stays' if stay == 1 else 'stay'}" if stay else ""
 
 
 def _tell_doubt(place: Place) -> str:

@@ -80,14 +80,20 @@ class Deleted(Answer, frozen=True, omit_defaults=True):
         return f"✅ Comment deleted\n\nComment ID: {self.commentId}\nFile: {self.filePath}"
 
 
-class TakenBack(Answer, frozen=True):
-    """A comment that says again what it said before its last edit, or has the status that it had."""
+class TakenBack(Answer, frozen=True, omit_defaults=True):
+    """A comment that says again what it said before its last edit, has the status that it had, or a reply less."""
 
     commentId: str
     filePath: str
     text: str
     status: str
+    reply: str = ""
+    """What the reply said that is taken out."""
+    warning: str = ""
 
     def for_model(self) -> str:
+        if self.reply:
+            said = f"✅ Reply taken back\n\nComment ID: {self.commentId}\nFile: {self.filePath}\n\n{self.reply}"
+            return said + warn(self.warning)
         head = f"✅ Change undone\n\nComment ID: {self.commentId}\nFile: {self.filePath}"
-        return f"{head}\nStatus: {self.status}\n\n{self.text}"
+        return f"{head}\nStatus: {self.status}\n\n{self.text}" + warn(self.warning)

@@ -273,14 +273,16 @@ class Sidecar:
         self.steps.append(Noted(str(raw.get("id")), raw))
         self._touch()
 
-    def change(self, comment: str, values: JsonObject, drop: tuple[str, ...] = (), *, undoes: bool = False) -> None:
-        """Set some keys of a comment and take some away; the others stay as they are."""
+    def change(
+        self, comment: str, values: JsonObject, drop: tuple[str, ...] = (), *, undoes: bool = False, reply: str = ""
+    ) -> None:
+        """Set some keys of a comment and take some away; the others stay as they are. `reply`: the one it is about."""
         at = _find_index(self.comments, comment)
         size = len(self._comments.texts[at])
         raw = decode_object(self._comments.texts[at])
         new = {key: value for key, value in raw.items() if key not in drop} | values
         self.longest = max(self.longest, (self._comments.replace(at, new), comment))
-        self.steps.append(note_change(comment, raw, new, size, undoes=undoes))
+        self.steps.append(note_change(comment, raw, new, size, undoes=undoes, reply=reply))
         heads = self._heads
         self._touch(hangs_as_before=True)
         if heads is not None and new.get("id") == comment:

@@ -33,17 +33,19 @@ class Noted(Struct, frozen=True, omit_defaults=True):
     """Of a change, what it replaced: those of `SAID` that are other now."""
     undoes: bool = False
     """Whether the change takes back the last one before it."""
+    reply: str = ""
+    """The reply that was added, or that is taken back."""
     part: bool = False
     """Whether `comment` holds only what a change of a long comment made other."""
 
 
-def note_change(comment: str, raw: JsonObject, new: JsonObject, size: int, *, undoes: bool) -> Noted:
+def note_change(comment: str, raw: JsonObject, new: JsonObject, size: int, *, undoes: bool, reply: str) -> Noted:
     """Returns the note of a change; `size` is how many bytes the comment had before."""
     was = {key: raw.get(key) for key in SAID if raw.get(key) != new.get(key)} or None
     if size < LONG:
-        return Noted(comment, new, was=was, undoes=undoes)
+        return Noted(comment, new, was=was, undoes=undoes, reply=reply)
     changed = {key: value for key, value in new.items() if key in ("id", "line") or raw.get(key) != value}
-    return Noted(comment, changed, was=was, undoes=undoes, part=True)
+    return Noted(comment, changed, was=was, undoes=undoes, reply=reply, part=True)
 
 
 class Steps(list[Noted]):

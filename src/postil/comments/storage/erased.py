@@ -339,12 +339,14 @@ def _list_noted_replies(store: Store, log: LogReader) -> dict[str, dict[str, tup
     """Returns the replies that we wrote, by file and id: the comment that each is of, and the last line that has it."""
     by_path: dict[str, dict[str, tuple[str, int]]] = {}
     left = MOST_COMMENTS
-    for place, each in _believe(store, log.lines(lambda line: b'"replies"' in line or b'"comment"' not in line)):
+    for place, each in _believe(store, log.lines(lambda line: b'"repl' in line or b'"comment"' not in line)):
         if each.comment is None:  # deleted, or moved to another file, where it was written first
             known = by_path.get(each.path, {})
             by_path[each.path] = {name: at for name, at in known.items() if at[0] != each.id}
             continue
         made = by_path.setdefault(each.path, {})
+        if each.undoes and each.reply:
+            made.pop(each.reply, None)
         for name, _ in list_replies(each.comment):
             if name in made or left > 0:
                 left -= name not in made

@@ -48,6 +48,7 @@ class Written(Struct, frozen=True, omit_defaults=True):
     marker: JsonObject | None = None
     was: JsonObject | None = None
     undoes: bool = False
+    reply: str = ""
     part: bool = False
     """Whether `comment` holds only what changed."""
 
