@@ -146,9 +146,9 @@ def list_rows(printed: bytes) -> Iterator[str]:
 
 
 @contextmanager
-def git_dialogue(root: str, *arguments: str) -> Generator[tuple[IO[bytes], IO[bytes]]]:
+def git_dialogue(root: str, *arguments: str, mode: GitMode = LOCAL) -> Generator[tuple[IO[bytes], IO[bytes]]]:
     """A git that is asked and answers many times (`cat-file --batch`): its stdin, to be flushed, and its stdout."""
-    with _start_git(root, arguments, LOCAL) as process:
+    with _start_git(root, arguments, mode) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         yield process.stdin, BufferedReader(_Watched(process.stdout, root), 65536)

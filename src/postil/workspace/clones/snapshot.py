@@ -14,8 +14,8 @@ from contextlib import suppress
 from msgspec import Struct
 
 from postil.core import limits
-from postil.workspace.failures import GitFailed
-from postil.workspace.git import DURABLE, ask_git, git_dialogue, run_git
+from postil.workspace.failures import GitFailed, GitTooLarge
+from postil.workspace.git import DURABLE, ask_git, git_dialogue, git_lines, run_git
 
 SUFFIX = ".comments"
 LOGS = "refs/postil/log/"
@@ -49,9 +49,16 @@ def read_snapshot(root: str, commit: str) -> Snapshot:
 
 
 def list_blobs(root: str, commit: str) -> dict[str, str]:
-    """Returns the comment files of a commit, each with the name of its blob; a link or a folder has none."""
+    """Returns the comment files of a commit, each with the name of its blob; a link or a folder has none.
+
+    Raises GitTooLarge for one of very many files: a few folders that name each other hold a thousand million.
+    """
     found: dict[str, str] = {}
-    for entry in run_git(root, "ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0"):
+    size = 0
+    for entry in git_lines(root, "ls-tree", "-r", "-z", "--full-tree", commit, separator=b"\0"):
+        size += len(entry)
+        if size > limits.GIT_OUTPUT:
+            raise GitTooLarge("ls-tree", limits.GIT_OUTPUT)
         facts, _, name = entry.partition(b"\t")
         mode, _, rest = facts.partition(b" ")
         if name.endswith(SUFFIX.encode()):
