@@ -232,7 +232,10 @@ class CommentsContext:
         """Returns the name git knows the user by."""
         if not self.author:
             from postil.workspace.git import try_git  # only who writes in the shell
+            from postil.workspace.hardening import read_author_name
 
-            named = try_git(self.tree.root, "config", "user.name").out  # outside of a repository it is the user's own
-            self.author = named.decode("utf-8", "replace").strip()[:100] or "user"
+            named = read_author_name().strip()
+            if not named:  # outside of a repository it is the user's own
+                named = try_git(self.tree.root, "config", "user.name").out.decode("utf-8", "replace").strip()
+            self.author = named[:100] or "user"
         return self.author

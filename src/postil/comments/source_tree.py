@@ -23,7 +23,7 @@ from postil.core.arguments.file_line import split_place
 from postil.core.failure import Failure, InvalidArguments, NotFound
 from postil.workspace.digest import blob_id, sha256
 from postil.workspace.disk import read_regular
-from postil.workspace.failures import FileMissing, FileTooLarge, FileUnreadable, UnsafePath
+from postil.workspace.failures import FileMissing, FileTooLarge, FileUnreadable, UnsafePath, printable
 from postil.workspace.files import read_file
 from postil.workspace.paths import RelativePath, resolve_inside
 from postil.workspace.repository import locate
@@ -204,9 +204,16 @@ class SourceTree:
         """Returns the root for a failure's data; empty for callers who may not know a path of this machine."""
         return self.root if call.current().reveals_paths else ""
 
-    @staticmethod
-    def without_files() -> NotFound:
-        """Returns the failure that says what a bare repository is."""
+    def without_files(self) -> NotFound:
+        """Returns the failure that says what a bare repository is, or a git directory whose work tree is elsewhere."""
+        from postil.workspace.repository import list_work_trees  # only where there are no files
+
+        if away := list_work_trees(self.root):
+            named = printable(away[-1]) if call.current().reveals_paths else "elsewhere"
+            return NotFound(
+                f"This is a git directory: its files are in its work tree ({named}), and their comments beside them",
+                advice="Run it there (`postil -C FOLDER`); a `.git` file there with `gitdir: PATH` leads here",
+            )
         return NotFound(
             "This is a bare repository: it has no files, and so no comments beside them",
             advice="Run it in a work tree of it: `git worktree add ../work` makes one",

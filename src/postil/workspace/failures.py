@@ -19,8 +19,10 @@ from postil.core.failure import (
 class NoRepository(NotFound):
     """There is no git repository here or above."""
 
-    def __init__(self, start: str) -> None:
+    def __init__(self, start: str, unheeded: str = "") -> None:
         advice = "Change into a repository, or make one with `git init`"
+        if unheeded:
+            advice = f"{unheeded}: name a folder of a repository (`postil -C FOLDER`)"
         super().__init__(f"No git repository at {printable(start)} or above it", advice=advice)
 
 

@@ -94,6 +94,25 @@ _WALK = frozenset({"blame", "log", "merge-base", "rev-list"})
 _NOWHERE = "/dev/null"
 
 
+def name_unheeded(found: Repository | None = None) -> str:
+    """Says which variables of the environment lead git to another repository than the one found; mostly nothing.
+
+    git's own hooks set them to where they run, which is the same.
+    """
+    places = (
+        {"GIT_DIR": (), "GIT_WORK_TREE": ()}
+        if found is None
+        else {"GIT_DIR": (found.git_dir, found.common_dir), "GIT_WORK_TREE": (found.root,)}
+    )
+    named = [name for name, own in places.items() if (to := os.environ.get(name)) and os.path.realpath(to) not in own]
+    return f"{' and '.join(named)} {'has' if len(named) == 1 else 'have'} no effect here" if named else ""
+
+
+def read_author_name() -> str:
+    """Returns the author's name that the environment gives git, before any config; mostly none."""
+    return os.environ.get("GIT_AUTHOR_NAME", "")
+
+
 def prepare(root: str, arguments: tuple[str, ...], extra: Mapping[str, str] | None, mode: GitMode) -> GitCommand:
     """Returns how git is started with these arguments in the repository around `root`.
 

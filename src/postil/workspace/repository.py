@@ -60,7 +60,9 @@ def find_repository(start: str) -> Repository:
     """Return the repository that encloses `start`. Raises NoRepository."""
     found = locate(start)
     if found is None:
-        raise NoRepository(start)
+        from postil.workspace.hardening import name_unheeded  # which needs this module
+
+        raise NoRepository(start, name_unheeded())
     return found
 
 
@@ -106,14 +108,20 @@ def _leads_back(folder: str, git_dir: str) -> bool:
     said = read_regular(p.join(git_dir, "gitdir"), 8192)
     if said is not None:  # of a worktree
         return p.realpath(p.join(git_dir, p.dirname(os.fsdecode(said.strip(b"\r\n"))))) == folder
+    return folder in list_work_trees(git_dir)
+
+
+def list_work_trees(git_dir: str) -> list[str]:
+    """Returns the folders that the config of a git directory names as its work tree."""
     from postil.workspace.git_config import LARGEST, parse_config  # only submodules pay for it
 
+    found: list[str] = []
     for name in ("config", "config.worktree"):
         text = (read_regular(p.join(git_dir, name), LARGEST) or b"").decode("utf-8", "surrogateescape")
         for section, of, key, value in parse_config(text, p.join(git_dir, name)):
-            if (section, of, key) == ("core", None, "worktree") and p.realpath(p.join(git_dir, value or "")) == folder:
-                return True
-    return False
+            if (section, of, key) == ("core", None, "worktree") and value:
+                found.append(p.realpath(p.join(git_dir, value)))
+    return found
 
 
 def _check_trusted(folder: str, path: str, what: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from postil.core.answer import Answer
 
@@ -49,9 +49,13 @@ class Status(Answer, frozen=True):
     root: str | None
     branch: str | None
     glances: list[Glance]
+    unheeded: str | UnsetType = UNSET
+    """What is said of variables of the environment that lead git to another repository than this."""
 
     def for_model(self) -> str:
         place = f"{self.root} on {self.branch or 'a detached HEAD'}" if self.root else "not inside a git repository"
+        if self.unheeded:
+            place += f" ({self.unheeded}: name the folder with -C)"
         width = max((len(glance.part) for glance in self.glances), default=0)
         return "\n".join([place, *(f"{glance.part:<{width}}  {glance.says}" for glance in self.glances)])
 

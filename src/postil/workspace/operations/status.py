@@ -9,7 +9,7 @@ import os
 import platform
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import UNSET, Meta
 
 from postil import __version__
 from postil.core import call
@@ -19,6 +19,7 @@ from postil.core.prompt import prompt
 from postil.core.resource import resource
 from postil.workspace.failures import NoRepository, printable
 from postil.workspace.git import read_git_version
+from postil.workspace.hardening import name_unheeded
 from postil.workspace.operations.answers import Glance, Status, Versions, WorkspaceInfo
 from postil.workspace.part import Workspace
 
@@ -40,7 +41,8 @@ class Overview:
     def status(self) -> Status:
         """Show all parts at a glance"""
         root, branch = self._find_place()
-        return Status(root, branch, [Glance(part, says) for part, says in self._workspace.glances()])
+        glances = [Glance(part, says) for part, says in self._workspace.glances()]
+        return Status(root, branch, glances, name_unheeded(self._workspace.find() if root else None) or UNSET)
 
     @resource("postil://workspace", name="Workspace", mime_type="application/json")
     def read_workspace(self) -> WorkspaceInfo:
