@@ -10,10 +10,37 @@ import pytest
 from postil.comments import source_tree
 from postil.comments.anchoring import locate
 from postil.comments.part import CommentsContext
+from postil.core.failure import NotFound
 from tests.comments.shop import CODE, add_at, line_of
 from tests.comments.sidecars import EXTENSION, FIRST, PLAYGROUND, REFERENCE, SOURCE, as_javascript
 from tests.comments.workspaces import Comments, commit, root_of, sidecar, workspace, write
 from tests.workspace.repositories import git
+
+PROSE = """\
+is and a block sandbox for not
+engine call python be line
+and be engine a
+does can line a code
+every template python every engine and for and
+name a every be
+block be engine sandbox code and
+can sandbox line code is loader
+name and of code is loader does
+the of line does sandbox template loader block
+"""
+REWRITTEN = """\
+is and a block sandbox for not
+engine call python be line
+and be engine a
+line template cache not every does line
+with is block of a engine
+value code be line template be name loader
+the name cache and block block line be
+can sandbox line code is loader
+name and of code is loader does
+the of line does sandbox template loader block
+"""
+"""What was rewritten is like other lines of the old text, and hardly like any."""
 
 
 @pytest.fixture
@@ -192,6 +219,17 @@ def test_without_git_comments_still_follow(tmp_path: Path) -> None:
     comments.add("shop.py", line_of(CODE, "taxed = "), "plain folder", "NOTE")
     write(tmp_path, "shop.py", "# top\n" + CODE)
     assert comments.file_comments("shop.py").comments[0].line == line_of(CODE, "taxed = ") + 1
+
+
+def test_code_whose_best_place_is_hardly_likely_is_gone(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"faq.rst": PROSE})
+    identity = comments.add("faq.rst", 5, "so?", "QUESTION").commentId
+    write(tmp_path, "faq.rst", REWRITTEN)
+    (shown,) = comments.listed().comments
+    assert (shown.state, shown.line, shown.newText) == ("orphaned", 5, "")
+    assert 0 < max(option.confidence for option in shown.candidates) < 0.1
+    with pytest.raises(NotFound):
+        comments.contract.move(identity)  # to confirm it: where no place is
 
 
 def test_with_high_caution_a_place_that_is_not_quite_sure_is_left_to_a_person(tmp_path: Path) -> None:
