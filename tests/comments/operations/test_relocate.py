@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from postil.comments.operations.views import ViewTools
+from postil.comments.show.one_comment import show_line
 from postil.core.failure import NotFound
 from tests.comments.shop import CODE, add_at
 from tests.comments.workspaces import FUNCTIONS, Comments, commit, root_of, sidecar, split, workspace, write
+from tests.workspace.repositories import git
 
 
 @pytest.fixture
@@ -156,7 +158,7 @@ def test_what_is_uncertain_is_shown_where_it_may_belong(tmp_path: Path) -> None:
     assert comments.show(unsure).comment.state == "review"
     seen = ViewTools(comments.context).view("store.py").text
     assert "look here" in seen
-    assert "may be at store.py:13" in seen
+    assert "was in shop.py" in seen[seen.index("amount = price") : seen.index("return round(amount")]
     assert [each.id for each in comments.reviewing.list_orphans("store.py").comments] == [unsure]
 
 
@@ -254,3 +256,24 @@ def test_an_undo_leaves_replies_alone_that_are_gone_or_were_not_meant(tmp_path: 
     write(tmp_path, "shop.py.comments", before)
     comments.relocating.undo(identity)
     assert comments.show(identity).comment.text != "why twice?"
+
+
+def test_a_comment_in_review_is_listed_where_its_file_is_and_goes_along(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"shop.py": CODE})
+    unsure = add_at(comments, "taxed = ")
+    commit(tmp_path, "commented")
+    (tmp_path / "lib").mkdir()
+    git(tmp_path, "mv", "shop.py", "lib/store.py")
+    edited = "    amount = price + tax(price)\n    return round(amount, 2)"
+    write(tmp_path, "lib/store.py", CODE.replace("    taxed = price * (1 + RATE)\n    return round(taxed, 2)", edited))
+    commit(tmp_path, "renamed, one function edited")
+    (listed,) = comments.listed("lib").comments
+    assert (listed.id, listed.state, listed.path) == (unsure, "review", "lib/store.py")
+    assert listed.line == listed.candidates[0].line
+    assert "lib/store.py" in show_line(listed)
+    assert [each.id for each in ViewTools(comments.context).view("lib/store.py").comments] == [unsure]
+    assert "1 to review, 0 orphaned (1 of them went with their file)" in comments.relocate().for_model()
+    assert not (tmp_path / "shop.py.comments").exists()
+    after = comments.show(unsure).comment
+    assert (after.filePath, after.movedTo, after.state, after.oldText) == ("lib/store.py", "", "review", listed.oldText)
+    assert [each.line for each in after.candidates] == [each.line for each in listed.candidates]

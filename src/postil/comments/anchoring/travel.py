@@ -216,8 +216,11 @@ def _offer(lost: Relocation, candidates: Sequence[Candidate], origin: str) -> Re
 
 
 def _say_renamed(found: Relocation, now: Version, elsewhere: Sequence[OtherFile]) -> Relocation:
-    """Returns the same; of code that is gone from a renamed file it says where the file is, and counts there."""
+    """Returns the same; code that is gone from a renamed file, or uncertain in it, counts where the file is now."""
     renamed = next((each.path for each in elsewhere if each.renamed), "")
-    if found.state != "orphaned" or now.text or not renamed:
+    if found.state not in LOST or now.text or not renamed:
         return found
+    if found.candidates:
+        best = found.candidates[0]
+        return replace(found, path=renamed, span=best.span) if best.path == renamed else found
     return replace(found, reason=f"The file is now {renamed}; nothing like this code is left in it", path=renamed)

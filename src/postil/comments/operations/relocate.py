@@ -59,7 +59,7 @@ class Relocated(Answer, frozen=True):
     orphaned: tuple[CommentNow, ...]
     dryRun: bool = False
     carried: int = 0
-    """How many of the orphaned went along with their file, which has another name."""
+    """How many of those that wait went along with their file, which has another name."""
     warnings: tuple[str, ...] = ()
     damaged: tuple[Damage, ...] = ()
 
@@ -194,7 +194,7 @@ class RelocateTools:
 
         path = self._context.existing(source)
         shown = self._context.overview.where(IN_FILE, path, path)
-        waiting = self._context.overview.index.stream("state = 'review' AND path != ?", (path,))
+        waiting = self._context.overview.index.stream("state = 'review' AND ? NOT IN (path, now_path)", (path,))
         shown += [each for each in waiting if {path, goal} <= {option.path for option in each.place.candidates}]
         moved, left = self._context.moves.move_all(path, goal, shown)
         warning = ". ".join(tell_first(self._context.store, [goal] if moved else []))
@@ -256,8 +256,8 @@ def _make_conflict(comment: str) -> Conflict:
 
 
 def _is_astray(each: Located) -> bool:
-    """Whether a comment's code is gone, and its file has another name: it goes there, as it is."""
-    return each.place.state == "orphaned" and each.place.path != each.filePath and each.marker is not None
+    """Whether a comment's code is gone or in doubt, and its file has another name: it goes there, as it is."""
+    return each.place.state in ("orphaned", "review") and each.place.path != each.filePath and each.marker is not None
 
 
 def _may_be_counted_anew(each: Located) -> bool:

@@ -203,7 +203,7 @@ class ViewTools:
 
     def _list_likely(self, path: str) -> list[Located]:
         """Returns the comments of other files that a person has to place, and that belong here most likely."""
-        named = "state = 'review' AND path != ? AND instr(body, ?)"  # in which its candidates are
+        named = "state = 'review' AND ? NOT IN (path, now_path) AND instr(body, ?)"  # in which its candidates are
         unsure = self._context.overview.where(named, path, path.encode())
         return [each for each in unsure if any(option.path == path for option in each.place.candidates[:1])]
 
