@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
+from postil.comments.operations.views import ViewTools
 from postil.comments.part import CommentsContext
 from postil.comments.storage.repair import find_faults
 from postil.core import limits
-from postil.core.failure import Failure, InvalidArguments
-from tests.comments.workspaces import Comments, root_of, workspace, write
+from postil.core.failure import Failure, InvalidArguments, NotFound
+from tests.comments.workspaces import Comments, commit, root_of, sidecar, tell_person, workspace, write
+from tests.workspace.repositories import git
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 
@@ -120,3 +123,41 @@ def test_a_person_has_their_name_outside_of_a_repository_too(tmp_path: Path, mon
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "global"))
     (tmp_path / "folder").mkdir()
     assert CommentsContext(str(tmp_path / "folder"), cache_home=str(tmp_path / "cache")).person() == "Ann"
+
+
+def test_a_shallow_clone_is_named_where_code_is_lost_or_uncertain(comments: Comments, tmp_path: Path) -> None:
+    root = root_of(comments)
+    comments.add("a.py", 3, "goes", "NOTE")
+    commit(root, "commented")
+    write(root, "a.py", CODE.replace("value_3 = 3\n", ""))
+    comments.add("lib/b.py", 3, "stays", "NOTE")
+    commit(root, "took it out")
+    cut = tmp_path.with_name(f"{tmp_path.name}_cut")
+    git(tmp_path, "clone", "-q", "--depth", "1", root.as_uri(), str(cut))
+
+    def list_said(folder: Path) -> list[str]:
+        each = Comments(str(folder))
+        reviewing = each.reviewing
+        return [
+            each.listed().for_model(),
+            reviewing.list_orphans().for_model(),
+            tell_person(reviewing.review()),
+            each.glance(),
+        ]
+
+    assert all("git fetch --unshallow" in said for said in list_said(cut))
+    assert not any("--unshallow" in said for said in list_said(root))
+    assert "shallow" not in Comments(str(cut)).listed("lib").for_model()
+
+
+def test_a_source_that_is_gone_is_none_to_complain_of_while_its_comment_file_is_there(comments: Comments) -> None:
+    root = root_of(comments)
+    identity = comments.add("a.py", 3, "goes", "NOTE").commentId
+    empty = json.loads(sidecar(root, "a.py")) | {"comments": [], "ghostMarkers": []}
+    comments.delete("a.py", identity)
+    write(root, "a.py.comments", json.dumps(empty))
+    (root / "a.py").unlink()
+    assert comments.listed("a.py").comments == comments.reviewing.list_orphans("a.py").comments == ()
+    assert ViewTools(comments.context).view("a.py").comments == ()
+    with pytest.raises(NotFound):
+        comments.listed("b.py")

@@ -23,7 +23,7 @@ from postil.core.failure import InvalidArguments
 from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from postil.comments.anchoring.reader import CommentReader
     from postil.comments.git.culprits import Suspicion
@@ -166,7 +166,9 @@ class CommentsContext:
         """Raise SourceNotFound where nothing is called so: a slip must not look like a file without comments."""
         from postil.comments.search.filters import is_glob  # only where nothing was found
 
-        if where and not is_glob(where) and not os.path.lexists(os.path.join(self.tree.root, where)):
+        if not where or is_glob(where) or self.store.has(RelativePath(where)):
+            return
+        if not os.path.lexists(os.path.join(self.tree.root, where)):
             raise self.tree.not_found(where)
 
     def outside_of(self, path: RelativePath) -> str:
@@ -176,6 +178,15 @@ class CommentsContext:
         from postil.comments.git.outside import tell_outside  # only where a file has no comments
 
         return tell_outside(self.tree.root, self.tree.git_dir, lambda each: each == path, f"{path}.comments")
+
+    def tell_left_out(self, where: str, shown: Iterable[Located]) -> str:
+        """Returns what is to be said of comments that are not here, and of shown ones that only the past explains."""
+        said = [self.overview.outside(where)]
+        if any(each.place.state in ("orphaned", "review") for each in shown):
+            from postil.comments.git.outside import tell_shallow  # only where code was lost
+
+            said.append(tell_shallow(self.tree.common_dir))
+        return ". ".join(filter(None, said))
 
     def explain(self, each: Located) -> CommentNow:
         """Returns a comment with the commit that moved, changed or deleted its code."""

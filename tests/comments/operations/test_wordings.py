@@ -57,6 +57,10 @@ def test_the_merge_says_whose_words_are_kept_beside_the_later_ones(both: Both, t
     merged = both.comments.maintenance.merge_files(base, anns, bobs, "a.py.comments")
     assert merged.said.startswith(f"a.py.comments: ann and bob both changed the words of {both.id}")
     assert f"`postil comments show {both.id}`" in merged.for_model()
+    write(tmp_path, "A.side", both.anns)
+    write(tmp_path, "B.side", both.bobs.replace(b'"bob"', b'"ann"'))
+    merged = both.comments.maintenance.merge_files(base, anns, bobs, "a.py.comments")
+    assert merged.said.startswith(f"a.py.comments: ann on both sides changed the words of {both.id}")
     assert both.comments.maintenance.merge_files(base, bobs, bobs, "a.py.comments").for_model() == ""
 
 

@@ -1,4 +1,4 @@
-"""What a sparse checkout leaves out: comment files that git has and the work tree has not. Reads git's index.
+"""What a clone has not got: comment files that a sparse checkout leaves out, and the past of a shallow one.
 
 Only files are counted: a partial clone does not even have what is in them.
 """
@@ -35,6 +35,17 @@ def tell_outside(root: str, git_dir: str, wanted: Callable[[str], bool], *among:
         f"The comments of {those} outside of the sparse checkout are left out: {how} brings them here; "
         "`postil comments at HEAD` lists them as they were committed"
     )
+
+
+def tell_shallow(common_dir: str) -> str:
+    """Returns what is said of code that is lost or uncertain in a clone without its whole past; empty in another."""
+    try:
+        is_cut = bool(common_dir) and os.path.getsize(f"{common_dir}/shallow") > 0
+    except OSError:
+        return ""
+    if not is_cut:
+        return ""
+    return "This clone is shallow: with its whole history (`git fetch --unshallow`) more code may be found again"
 
 
 def advise_outside(root: str, git_dir: str, path: str) -> str:

@@ -350,7 +350,7 @@ class CommentsById:
         shown = tuple(map(comment_now, page))
         short = self._context.short_names() if call.current().person else {}
         among = 0 if total else self._count_all()
-        outside = overview.outside(file) or UNSET
+        outside = self._context.tell_left_out(file, page) or UNSET
         return Listed(shown, total, outside, skip, among, damaged=damaged, names=short)
 
     def _list_past(

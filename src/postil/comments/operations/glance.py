@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from postil.comments.git.outside import tell_shallow
 from postil.comments.operations.restore import tell_vanished
 from postil.core import call
 from postil.core.group import glance
@@ -45,4 +46,5 @@ class Glance:
             check = "postil comments check" if call.current().person else "comments_check"
             said += f". {damaged} comment {'file' if damaged == 1 else 'files'} cannot be read ({check})"
         said += tell_vanished(context, paths)
-        return f"{said}. {left_out}" if (left_out := overview.outside()) else said
+        left_out = [overview.outside(), tell_shallow(context.tree.common_dir) if lost else ""]
+        return ". ".join(filter(None, [said, *left_out]))

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import innermost, symbols
+from postil.comments.git.outside import tell_shallow
 from postil.comments.model import Before, Candidate, Damage
 from postil.comments.operations.answers import (
     CommentNow,
@@ -107,6 +108,8 @@ class Reviewed(NamedComments, frozen=True):
     resolved: int = 0
     total: int = 0
     """How many wait in all, where not all are shown."""
+    outside: str = ""
+    """What is said of comments whose code only the past explains, which a shallow clone has not got."""
 
     def plain(self) -> PlainReviewed:
         return PlainReviewed(
@@ -127,7 +130,7 @@ class Reviewed(NamedComments, frozen=True):
         else:
             done = f"{self.placed} placed, {self.resolved} resolved, {self.deleted} deleted"
             said = f"{done}, {self.skipped} left as they were"
-        return said + warn_missing(self.damaged)
+        return said + warn_missing(self.damaged, self.outside or UNSET)
 
 
 class Decision(Struct, frozen=True):
@@ -176,7 +179,7 @@ class ReviewTools:
             page = held[skip : skip + limit]
         if not total:
             self._context.refuse_missing(there)
-        outside = overview.outside(there) or UNSET
+        outside = self._context.tell_left_out(there, page) or UNSET
         return Orphaned(self._explain(page), total, outside, damaged=damaged, names=self._read_names())
 
     def _read_names(self) -> Mapping[str, str]:
@@ -228,7 +231,8 @@ class ReviewTools:
         names = self._read_names()
         if not call.current().interactive:
             shown = self._read(waiting[:MOST_SHOWN])
-            return Reviewed(0, 0, 0, shown, total=len(waiting), damaged=damaged, names=names)
+            outside = tell_shallow(self._context.tree.common_dir) if waiting else ""
+            return Reviewed(0, 0, 0, shown, total=len(waiting), outside=outside, damaged=damaged, names=names)
         count = {"placed": 0, "resolved": 0, "deleted": 0, "skipped": 0}
         for number, each in enumerate(self._read_by_turns(waiting), 1):
             head = f"[{number}/{len(waiting)}] {show_row(each, names.get(each.id, each.id)).lstrip()}"

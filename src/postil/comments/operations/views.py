@@ -241,7 +241,7 @@ class ViewTools:
             FailOn, Meta(description="End with status 6 for `lost` comments, or for any `open` one on changed lines")
         ] = "none",
     ) -> Reported:
-        """Report open comments on lines that changed since a base, and comments there whose code is gone or stale"""
+        """Report open comments on lines changed since a base, and comments there whose code is gone or uncertain"""
         from postil.comments.show.on_changed import find_changed_since, is_lost
 
         context = self._context

@@ -85,8 +85,12 @@ def tell_wordings(each: CommentNow) -> list[str]:
 def tell_merged(path: str, reworded: Sequence[Comment]) -> str:
     """Returns what a merge of a comment file says of comments whose words both sides had changed."""
     return "\n".join(
-        f"{path}: {' and '.join(sorted({each.editedBy or each.author, *(one.author for one in each.revisions)}))} both"
-        f" changed the words of {each.id}: the later ones are shown, and the others kept; see"
+        f"{path}: {_tell_who(each)} changed the words of {each.id}: the later ones are shown, and the others kept; see"
         f" `postil comments show {type_words(each.id)}`"
         for each in reworded
     )
+
+
+def _tell_who(each: Comment) -> str:
+    names = sorted({each.editedBy or each.author, *(one.author for one in each.revisions)})
+    return f"{' and '.join(names)} both" if len(names) == 2 else f"{', '.join(names)} on both sides"
