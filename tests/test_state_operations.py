@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.core.failure import NeedsExtra
 from postil.settings.load import load
 from postil.state_operations import StateOperations
 from postil.storage import writable
@@ -157,6 +158,14 @@ def test_a_redis_for_what_may_vanish_that_does_not_answer_is_told(tmp_path: Path
     with redis_server() as server:
         environ["POSTIL_EPHEMERAL"] = server.address
         StateOperations(load(environ, str(tmp_path)), MemoryState).check_ephemeral()
+
+
+def test_a_missing_extra_is_told_as_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "redis", None)
+    monkeypatch.delitem(sys.modules, "postil.storage.redis_store.redis_connection", raising=False)
+    settings = load({"HOME": str(tmp_path), "POSTIL_STATE": "redis://127.0.0.1:1/0"})
+    with pytest.raises(NeedsExtra, match="needs the extra 'redis'"):
+        StateOperations(settings, MemoryState).find_damage()
 
 
 def test_a_state_that_is_whole_on_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
-from postil.core.failure import Failure
+from postil.core.failure import Extra, Failure
 from postil.settings.model import REDIS, Settings
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ class StateOperations:
         if self._settings.ephemeral_address.startswith(REDIS):
             from postil.storage.redis_store.redis_connection import check_answers
 
-            check_answers(self._settings.ephemeral_address)
+            with Extra("redis", "What may vanish, kept in Redis,"):
+                check_answers(self._settings.ephemeral_address)
 
     def tell_outages(self, tell: Callable[[str], None]) -> None:
         """Call `tell` with a sentence when a shared store goes, and when it is back."""

@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from postil.storage.ephemeral import MemoryEphemeralStore
+from postil.storage.memory import MemoryState
+from postil.surfaces.gateway import access_keys
 from postil.surfaces.gateway import quotas as limits_module
+from postil.surfaces.gateway.access_keys import AccessKeys
 from postil.surfaces.gateway.auth import LocalToken
 from postil.surfaces.gateway.quotas import TOKENS_OF_ONE, Limits, find_origin
 from postil.surfaces.gateway.refused import Refused
@@ -119,6 +122,30 @@ def test_wrong_credentials_from_one_address_cost_no_memory_and_harm_nobody_else(
         assert statuses == [401] * 30 + [429] * 30
         assert len(asked) == 30  # nobody is asked about the others
         assert call(server, "Bearer right")[0] == 200
+
+
+def test_wrong_keys_are_counted_as_wrong_tokens_are_and_only_their_own_address_waits() -> None:
+    state = MemoryState()
+    key = access_keys.create(state, "ci", workspace=False, read_only=False, gitlab_token="", secret=lambda: b"s" * 32)
+    gateway = gateway_of(ways=[AccessKeys(state, lambda: b"s" * 32)])
+    wrong = [key[:-4] + "AAAA", "garbage", f"{key}x"]
+    looked: list[str] = []
+
+    async def try_all() -> list[int]:
+        statuses: list[int] = []
+        for number in range(36):
+            headers = {b"authorization": f"Bearer {wrong[number % 3]}".encode()}
+            try:
+                await gateway.admit(headers, ("203.0.113.8", 1))
+            except Refused as refused:
+                statuses.append(refused.status)
+        right = {b"authorization": f"Bearer {key}".encode()}
+        looked.append((await gateway.admit(right, ("203.0.113.9", 1))).caller.name)
+        looked.append((await gateway.admit(right, ("203.0.113.8", 1))).caller.name)  # known to be good by now
+        return statuses
+
+    assert asyncio.run(try_all()) == [401] * 30 + [429] * 6
+    assert looked == ["ci", "ci"]
 
 
 def test_every_answer_to_a_known_token_says_what_is_left() -> None:

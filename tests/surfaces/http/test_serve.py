@@ -110,9 +110,11 @@ def test_beyond_this_machine_a_mode_has_to_be_named(repository: Path) -> None:
 
 
 def test_an_address_that_is_none_is_refused(repository: Path) -> None:
-    done = run("postil", "serve", "--http", "nonsense:port", cwd=repository)
-    assert done.returncode == 4
-    assert "HOST:PORT" in done.stderr
+    for address in ("nonsense:port", "nonsense.invalid", "127.0.0.1:22222222", "999.1.1.1:0"):
+        done = run("postil", "serve", "--http", address, cwd=repository)
+        assert done.returncode == 2, address
+        assert "no address" in done.stderr
+        assert "127.0.0.1:3000" in done.stderr
 
 
 def test_https_is_spoken_with_a_certificate(repository: Path, tmp_path: Path) -> None:

@@ -114,9 +114,6 @@ def test_an_address_works_once_and_the_next_one_is_printed(site: ServedPage, cli
 def test_every_answer_is_private_framed_by_nobody_and_strict(client: Client) -> None:
     for path in ("/changes", "/inbox", "/nothing", "/help"):
         headers = client.ask("GET", path).headers
-        if path == "/nothing":  # no address of the page: asked for a token like any other
-            assert headers["Content-Type"] == "application/json"
-            continue
         policy = headers["Content-Security-Policy"]
         assert "unsafe" not in policy
         assert "default-src 'none'" in policy
@@ -193,7 +190,10 @@ def test_a_browser_at_an_address_that_nothing_has_gets_a_page(client: Client, si
     lost = client.ask("GET", "/nosuch", Accept="text/html,*/*")
     assert (lost.status, "there is no such page" in lost.text) == (404, True)
     assert Client(site).ask("GET", "/nosuch", Accept="text/html").status == 401
-    for path, accept in (("/nosuch", "*/*"), ("/mcp", "text/html"), ("/.well-known/x", "text/html")):
+    script = client.ask("GET", "/nosuch", Accept="*/*")
+    assert (script.status, script.headers.get_content_type()) == (404, "text/html")
+    assert Client(site).ask("GET", "/nosuch", Accept="*/*").headers.get_content_type() == "application/json"
+    for path, accept in (("/mcp", "text/html"), ("/.well-known/x", "text/html")):
         answer = client.ask("GET", path, Accept=accept)
         assert answer.headers.get_content_type() == "application/json", path
 

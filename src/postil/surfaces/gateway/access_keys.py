@@ -120,6 +120,9 @@ class AccessKeys:
         found = _KEY.fullmatch(bearer)
         if found is None:
             return None
+        _, known = self._known.get(found[1], (0.0, None))
+        if known is None or not hmac.compare_digest(known.digest, fingerprint(bearer)):
+            await attempt()  # before the state is asked
         record = await self._record(found[1])
         if record is None or not hmac.compare_digest(record.digest, fingerprint(bearer)) or record.has_ended():
             return None

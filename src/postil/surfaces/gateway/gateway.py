@@ -45,6 +45,7 @@ class Gateway:
         try:
             return await self.bearers.identify(headers, attempt)
         except WrongCredential:
+            await attempt()  # who has brought too many is told that, in every mode
             self.failures += 1
             await self.limits.note_failure(address)
             raise

@@ -135,7 +135,7 @@ class HttpApp:
             if http_headers.is_encoded(headers) and scope["method"] not in BODILESS:
                 raise Refused(415, PACKED, codes.INVALID_REQUEST, [(b"accept-encoding", b"identity")])
             # The page is for no other origin, whatever is named for tools.
-            if self._page is not None and (self._page.owns(path) or self._is_lost(scope, headers)):
+            if self._page is not None and (self._page.owns(path) or self._is_lost(self._page, scope, headers)):
                 visitor = (scope.get("client") or ("",))[0]
                 await self._page(scope, headers, receive, self._unread.wrap(send, f"page:{visitor}"))
                 return
@@ -173,12 +173,12 @@ class HttpApp:
             self.server.report(bug, "the HTTP surface")
             raise
 
-    def _is_lost(self, scope: Scope, headers: Headers) -> bool:
-        """Returns whether a browser asks for an address that nothing has: a person is told so by a page."""
+    def _is_lost(self, page: Site, scope: Scope, headers: Headers) -> bool:
+        """Returns whether a person's browser asks for an address that nothing has: they are told so by a page."""
         path: str = scope["path"]
         return (
             scope["method"] == "GET"
-            and b"text/html" in headers.get(b"accept", b"")
+            and (b"text/html" in headers.get(b"accept", b"") or page.knows(headers))
             and path not in self._known
             and not path.startswith(DISCOVERY)
             and (self._workspaces is None or self._workspaces.find(path) is None)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
-from postil.core.failure import Failure
+from postil.core.failure import Failure, InvalidArguments
 from postil.surfaces.gateway.compose import Route, compose
 from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.http.app import HttpApp
@@ -41,6 +41,16 @@ class CannotListen(Failure):
     """The address cannot be listened on."""
 
     exit_status = 4
+
+
+class NoAddress(InvalidArguments):
+    """What was given is nowhere to listen."""
+
+    def __init__(self, given: str) -> None:
+        super().__init__(
+            f"{given!r} is no address of this machine: it has no such IP address or name",
+            advice="Give --http HOST:PORT, such as 127.0.0.1:3000, [::1]:3000 or :3000",
+        )
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -108,8 +118,9 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
     http = settings.http
     try:
         host, port = split_address(http.address)
-    except ValueError as wrong:
-        raise CannotListen(f"Cannot listen: {wrong}", advice="Give --http HOST:PORT") from None
+    except ValueError:
+        raise NoAddress(http.address) from None
+    check_name(host, http.address)
     check_reach(host, settings)
     composed.state_operations.require_durable()
     check_hosts(http.allowed_hosts)
@@ -244,6 +255,14 @@ def compose_workspaces(composed: Composition, server: Server, hooks: Hooks, addr
 
     key = secret.subkey(secret.load(settings), "forwarding")
     return Workspaces(rooms, key, server.registry.find)
+
+
+def check_name(host: str, address: str) -> None:
+    """Raises NoAddress for a name that nobody knows: what is said about its reach would mislead."""
+    try:
+        socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (socket.gaierror, UnicodeError):
+        raise NoAddress(address) from None
 
 
 def check_reach(host: str, settings: Settings) -> None:

@@ -24,6 +24,7 @@ from postil.surfaces.page.browser_sessions import (
     BrowserSessions,
     drop_cookie,
     is_form_of,
+    name_cookie,
     read_cookies,
     write_cookie,
 )
@@ -86,6 +87,10 @@ class Site:
     def owns(self, path: str) -> bool:
         """Returns whether an address is one of the page's."""
         return path.startswith(PREFIX) or path in ("/live", sign_in.PATH, "/leave", ICON) or has_path(path)
+
+    def knows(self, headers: Headers) -> bool:
+        """Returns whether a request may be of a browser that has a session, and not of a program with a token."""
+        return b"authorization" not in headers and bool(read_cookies(headers, name_cookie(headers)))
 
     async def invite(self) -> str:
         """Returns the path and the query of a new one-time address for the local user."""
