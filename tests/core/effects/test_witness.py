@@ -33,6 +33,12 @@ def test_a_row_names_what_was_changed_before_what_came_out_of_it() -> None:
     assert entry(object="a.py", result="7").line()[3] == "a.py"
     assert entry(result="7").line()[3] == "7"
     assert entry().line()[3] == "f" * 12
+    assert entry("unknown", result="CancelledError").line()[3:] == ("f" * 12, "unknown (CancelledError)")
+
+
+def test_a_report_says_what_the_records_are_of() -> None:
+    assert Report(6, 1, 0, [], [], 2).text().startswith("6 records of 2 writes in 1 chain (its beginning, effect")
+    assert Report(3, 1, 0, [], [], 1).text().startswith("3 records of 1 write in 1 chain (")
 
 
 def test_a_report_says_what_is_unended_and_whether_the_chains_are_whole() -> None:

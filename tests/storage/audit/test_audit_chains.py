@@ -189,7 +189,7 @@ def head_of(rows: list[tuple[str, bytes]], n: int) -> dict[str, Head | None]:
 
 def test_a_whole_chain_has_no_fault() -> None:
     rows = stored(BEGIN, OPEN, END)
-    assert verify(rows, head_of(rows, 2)) == Report(3, 1, 0, [], [])
+    assert verify(rows, head_of(rows, 2)) == Report(3, 1, 0, [], [], 1)
 
 
 def test_a_head_of_a_moment_before_is_no_fault_and_a_later_one_is() -> None:

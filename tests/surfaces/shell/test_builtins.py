@@ -43,7 +43,6 @@ def test_a_key_is_made_listed_and_revoked_by_the_shell(
     assert run("postil", "key", "revoke", "guest", cwd=repository).returncode == 0
     assert run("postil", "key", "revoke", "ci", cwd=repository).returncode == 0
     assert run("postil", "key", "revoke", "ci", cwd=repository).returncode == 5
-    assert "No writes yet" in run("postil", "audit", cwd=repository).stdout
 
 
 def test_an_older_name_is_called_with_its_older_arguments(repository: Path) -> None:
@@ -74,3 +73,20 @@ def test_json_of_a_person_is_read_as_that_of_an_assistant(repository: Path) -> N
     assert called.returncode == 0, called.stderr
     after = run("postil", "call", "git_mile_list", "--json", '{"entity": "issue"}', cwd=repository)
     assert json.loads(after.stdout)["items"] == []
+
+
+def test_what_is_done_to_keys_is_in_the_audit(repository: Path) -> None:
+    assert "No writes yet" in run("postil", "audit", cwd=repository).stdout
+    made = run("postil", "key", "create", "ci", cwd=repository)
+    run("postil", "key", "create", "ci", cwd=repository)
+    run("postil", "key", "revoke", "ci", cwd=repository)
+    rows = [row.split() for row in run("postil", "audit", cwd=repository).stdout.splitlines()]
+    assert [row[1:] for row in rows] == [
+        ["local", "key", "create", "name=ci", "ok"],
+        ["local", "key", "create", "name=ci", "failed", "(KeyExists)"],
+        ["local", "key", "revoke", "name=ci", "ok"],
+    ]
+    verified = run("postil", "audit", "verify", cwd=repository)
+    assert (verified.returncode, verified.stdout.count("3 writes")) == (0, 1)
+    held = run("postil", "audit", "--json", cwd=repository).stdout
+    assert made.stdout.strip() not in held

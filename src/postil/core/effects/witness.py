@@ -77,7 +77,10 @@ class Entry(Struct, frozen=True, omit_defaults=True):
         when = call.current().tell_moment(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)))
         ended = self.outcome or ("stored, without an end" if self.stored else "no end")
         who = f"{self.principal} ({self.name})" if self.name else self.principal
-        return when, who, self.operation, self.object or self.result or self.arguments[:12], ended
+        made = self.result if self.outcome in ("", "ok") else ""
+        if self.result and not made:  # what was raised: no name of what was changed
+            ended += f" ({self.result})"
+        return when, who, self.operation, self.object or made or self.arguments[:12], ended
 
 
 class Unended(Struct, frozen=True):
@@ -102,12 +105,15 @@ class Report(Struct, frozen=True):
     """Records of the first release, which had no chains."""
     broken: list[str]
     unended: list[Unended]
+    writes: int = 0
 
     def text(self) -> str:
         """Returns it for people."""
         older = f", {self.unchained} of before there were chains" if self.unchained else ""
         records = "1 record" if self.records == 1 else f"{self.records} records"
-        lines = [f"{records} in {self.chains} {'chain' if self.chains == 1 else 'chains'}{older}"]
+        of = f" of {'1 write' if self.writes == 1 else f'{self.writes} writes'}" if self.writes else ""
+        each = " (its beginning, effect and end; and where each process began)" if self.writes else ""
+        lines = [f"{records}{of} in {self.chains} {'chain' if self.chains == 1 else 'chains'}{older}{each}"]
         lines += [f"broken: {sentence}" for sentence in self.broken]
         for one in self.unended:
             known = "its effect was stored" if one.stored else "whether it took effect is not known"

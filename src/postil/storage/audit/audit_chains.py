@@ -31,7 +31,7 @@ def verify(values: Iterable[tuple[str, bytes]], heads: Mapping[str, Head | None]
     broken: list[str] = []
     links: list[tuple[str, tuple[str, str]]] = []
     gaps: list[str] = []
-    count = unchained = last = 0
+    count = unchained = last = writes = 0
     for key, value in values:
         count += 1
         digests[key] = audit.digest(value)
@@ -48,6 +48,7 @@ def verify(values: Iterable[tuple[str, bytes]], heads: Mapping[str, Head | None]
                 links.append((key, record.after))
             elif record.kind == "open":
                 opened[record.writer, record.n] = record
+                writes += 1
             elif record.kind == "stored":
                 stored.add(place)
             elif record.kind == "end":
@@ -60,7 +61,7 @@ def verify(values: Iterable[tuple[str, bytes]], heads: Mapping[str, Head | None]
         Unended(record.at, record.principal, record.operation, record.object, place in stored, _runs(chains[place[0]]))
         for place, record in opened.items()
     ]
-    return Report(count, len(chains), unchained, broken[:MOST_LISTED], unended[-MOST_LISTED:])
+    return Report(count, len(chains), unchained, broken[:MOST_LISTED], unended[-MOST_LISTED:], writes)
 
 
 def _note_gap(last: int, key: str, record: Record | None, gaps: list[str]) -> int:

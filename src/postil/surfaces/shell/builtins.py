@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -58,6 +60,8 @@ def run_call(composed: Composition, words: list[str], program: str, options: Glo
 
 
 MOST_DAYS = 3_650
+MOST_SECONDS = 5.0
+"""For the end of a note in the audit: its beginning is stored already."""
 
 
 def run_key(composed: Composition, words: list[str], program: str, options: Globals) -> int:
@@ -103,18 +107,21 @@ def run_key(composed: Composition, words: list[str], program: str, options: Glob
             advice="Leave --days out for one without an end",
         )
     if verb == "revoke":
-        record = access_keys.revoke(state, name)
+        with _noted(composed, "key revoke", name):
+            record = access_keys.revoke(state, name)
         return show({"revoked": record.name}, composed.settings, as_json=as_json)
-    key = access_keys.create(
-        state,
-        name,
-        workspace=parsed["workspace"],
-        read_only=parsed["gitlab_read_only"],
-        gitlab_token=read_token(parsed["gitlab_token_file"] or ""),
-        secret=lambda: secret.subkey(secret.load(composed.settings), "stored-credentials"),
-        must_sign=parsed["require_signature"],
-        days=parsed["days"] or 0,
-    )
+    credential = read_token(parsed["gitlab_token_file"] or "")
+    with _noted(composed, "key create", name):
+        key = access_keys.create(
+            state,
+            name,
+            workspace=parsed["workspace"],
+            read_only=parsed["gitlab_read_only"],
+            gitlab_token=credential,
+            secret=lambda: secret.subkey(secret.load(composed.settings), "stored-credentials"),
+            must_sign=parsed["require_signature"],
+            days=parsed["days"] or 0,
+        )
     if parsed["require_signature"] and not composed.settings.security.signing_key_files:
         sys.stderr.write("No secret is named in security.signing_key_files: until one is, this key opens nothing\n")
     if not as_json:
@@ -122,8 +129,26 @@ def run_key(composed: Composition, words: list[str], program: str, options: Glob
     return show({"key": key} if as_json else key, composed.settings, as_json=as_json)
 
 
+@contextmanager
+def _noted(composed: Composition, operation: str, name: str) -> Generator[None]:
+    """Note in the audit what is done to a key: who looks there for a caller's writes asks when it was let in."""
+    from postil.core.effects.joining import joining
+
+    opened = composed.state_operations.audit().open(call.current().caller, operation, {"name": name})
+    try:
+        with joining(opened.join):
+            yield
+    except BaseException as fault:
+        opened.close("failed", fault)
+        raise
+    else:
+        opened.close("ok")
+    finally:
+        composed.state_operations.finish_writes(MOST_SECONDS)
+
+
 def run_audit(composed: Composition, words: list[str], program: str, options: Globals) -> int:
-    """Show the last writes that came over HTTP, or check that their record is whole."""
+    """Show the last writes that came over HTTP and what was done to keys, or check that their record is whole."""
     parser = Parser(prog=f"{program} audit", description="Who changed what over HTTP")
     parser.add_argument("VERB", nargs="?", choices=("verify",), help="check the chains, and find writes without an end")
     parser.add_argument("-L", "--limit", type=int, default=50, help="how many, counted from the last")
