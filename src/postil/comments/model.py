@@ -21,6 +21,8 @@ ALL_TAGS = (*TAGS, "HACK", "WARNING")
 LONGEST_TEXT = 10_000
 LONGEST_PATH = 500
 LONGEST_AUTHOR = 100
+LIKELY = 0.05
+"""How sure a place must be to be offered to who has to decide; code that has no such place is gone."""
 
 
 class Param(Struct, frozen=True):

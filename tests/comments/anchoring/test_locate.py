@@ -17,28 +17,28 @@ from tests.comments.workspaces import Comments, commit, root_of, sidecar, worksp
 from tests.workspace.repositories import git
 
 PROSE = """\
-is and a block sandbox for not
-engine call python be line
-and be engine a
-does can line a code
-every template python every engine and for and
-name a every be
-block be engine sandbox code and
-can sandbox line code is loader
-name and of code is loader does
-the of line does sandbox template loader block
+sandbox block the every with template
+be with of can not
+value code template with value the
+not a python
+of name loader
+engine template does template cache
+python call block cache of line not
+value call engine value call cache
+python value can template engine a
+with not loader
 """
 REWRITTEN = """\
-is and a block sandbox for not
-engine call python be line
-and be engine a
-line template cache not every does line
-with is block of a engine
-value code be line template be name loader
-the name cache and block block line be
-can sandbox line code is loader
-name and of code is loader does
-the of line does sandbox template loader block
+sandbox block the every with template
+be with of can not
+value code template with value the
+loader is and does
+with value cache
+call every and is name does
+name does code
+value call engine value call cache
+python value can template engine a
+with not loader
 """
 """What was rewritten is like other lines of the old text, and hardly like any."""
 
@@ -224,10 +224,14 @@ def test_without_git_comments_still_follow(tmp_path: Path) -> None:
 def test_code_whose_best_place_is_hardly_likely_is_gone(tmp_path: Path) -> None:
     comments = workspace(tmp_path, **{"faq.rst": PROSE})
     identity = comments.add("faq.rst", 5, "so?", "QUESTION").commentId
+    commit(tmp_path, "commented")
     write(tmp_path, "faq.rst", REWRITTEN)
+    culprit = commit(tmp_path, "rewritten")
     (shown,) = comments.listed().comments
     assert (shown.state, shown.line, shown.newText) == ("orphaned", 5, "")
-    assert 0 < max(option.confidence for option in shown.candidates) < 0.1
+    assert 0 < max(option.confidence for option in shown.candidates) < 0.05
+    (lost,) = comments.reviewing.list_orphans().comments
+    assert (lost.candidates, lost.commit.id if lost.commit else "") == ((), culprit)
     with pytest.raises(NotFound):
         comments.contract.move(identity)  # to confirm it: where no place is
 

@@ -25,7 +25,7 @@ from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import Symbol, owners, symbols
 from postil.comments.anchoring.line_codes import know_lines, recall_lines
 from postil.comments.lines import split_lines
-from postil.comments.model import Anchor, Candidate, Located, Marker, OtherFile, Place, State
+from postil.comments.model import LIKELY, Anchor, Candidate, Located, Marker, OtherFile, Place, State
 from postil.comments.sidecar.dialects import LONGEST_LINE, trim_line
 from postil.comments.source_tree import Source
 
@@ -46,8 +46,6 @@ MOST_JUDGED, LONGEST_JUDGED = 41, 200
 MOST_COMPARED = 100_000
 """Characters of a piece of code in which is looked how much of it is left."""
 VERY_SURE = 0.95
-PLAUSIBLE = 0.1
-"""How sure the best place of several must be: below it the code counts as gone."""
 NONE_LIKELY = "the code is gone, and no place for it is likely"
 UNCHANGED = "the file is unchanged"
 NOT_KEPT = "(the code was gone, and is not in the export)"
@@ -298,16 +296,16 @@ def _relocate_lost(text: str) -> Relocation:
     return Relocation("orphaned", None, 1.0, "The source file no longer exists", text, "")
 
 
-def _give_up(found: Relocation) -> Relocation:
+def give_up(found: Relocation) -> Relocation:
     """Returns the same, lost where no place is likely enough to be shown as the one that the code may be at."""
     best = max((each.confidence for each in found.candidates), default=1.0)
-    if found.state != "review" or best >= PLAUSIBLE:
+    if found.state != "review" or best >= LIKELY:
         return found
-    return replace(found, state="orphaned", span=None, confidence=1.0 - best, reason=NONE_LIKELY, new_text="", path="")
+    return replace(found, state="orphaned", span=None, confidence=1.0 - best, reason=NONE_LIKELY, new_text="")
 
 
 def _place_at(marker: Marker, found: Relocation, now: PresentSource) -> Place:
-    found = _give_up(found)
+    found = give_up(found)
     options = tuple(
         Candidate(each.path or now.path, each.span.start, each.confidence, each.text[:LONGEST_LINE], each.span.end)
         for each in found.candidates

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from postil.anchor.model import Source, Span
 from postil.anchor.relocate import relocate_all
+from postil.comments.anchoring.locate import give_up
 from postil.comments.git.blame import read_small
 from postil.comments.git.versions import PATIENCE, History, Version, list_later, read_history
 from postil.comments.model import Commit, State
@@ -238,4 +239,4 @@ class _Trial:
             self._known |= {(version, span): "orphaned" for span in unknown}
             return
         there = relocate_all(self._old, Source(text, self._path), unknown) if unknown else ()
-        self._known |= {(version, span): each.state for span, each in zip(unknown, there, strict=True)}
+        self._known |= {(version, span): give_up(each).state for span, each in zip(unknown, there, strict=True)}

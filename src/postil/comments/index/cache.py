@@ -32,7 +32,7 @@ from postil.workspace.clones.sharing import make_own_file, make_own_folder
 from postil.workspace.disk import open_regular
 
 T = TypeVar("T")
-LAYOUT = 13
+LAYOUT = 14
 PAGE = 2000
 MOST_SORTED = 2000
 """Comments that are sorted by file for a page of them."""

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from postil.anchor.syntax.names import say_name
 from postil.comments.model import (
     ALL_TAGS,
+    LIKELY,
     AiMeta,
     Before,
     Candidate,
@@ -37,8 +38,6 @@ MOST_LISTED = 4 * LARGEST
 AROUND = 2
 """Lines on each side of a blank one that are told with it."""
 BLANK = "(the blank line)"
-LIKELY = 0.05
-"""How sure a place must be to be offered to who has to decide."""
 
 
 class CommentNow(Struct, frozen=True, omit_defaults=True):
