@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from postil.core import limits
 from postil.core.failure import Conflict, StorageFailed
+from postil.core.others.number import decode_json
 from postil.settings.decoding import decode_toml
 from postil.surfaces.setup import hooks as client_hooks
 from postil.surfaces.setup import jsonc, yaml_edit
@@ -122,7 +123,7 @@ class ClientFile:
         if self.client.is_yaml:
             return text.strip() in ("", f"{self.client.keys[0]}:", f"{self.client.keys[0]}: {{}}")
         try:
-            held = cast("object", decode_toml(text) if self.client.is_toml else msgspec.json.decode(text))
+            held = cast("object", decode_toml(text) if self.client.is_toml else decode_json(text))
         except (ValueError, msgspec.DecodeError):
             return False
         if isinstance(held, dict) and self.client.shape == "hooks":
