@@ -12,7 +12,7 @@ from typing import Any
 import uvicorn
 
 from tests.emulator.app import Emulator
-from tests.emulator.world import DEVELOPER
+from tests.emulator.world import DEVELOPER, READER
 
 
 class _Server(uvicorn.Server):
@@ -79,6 +79,7 @@ def main() -> None:
         address = f"http://{asked.host}:{listener.getsockname()[1]}"
         print(f"GitLab emulator on {address}", flush=True)
         print(f"\n  export GITLAB_URL={address} GITLAB_TOKEN={DEVELOPER}", flush=True)
+        print(f"  export GITLAB_TOKEN={READER}    # instead of it: reads, and lacks the scope api", flush=True)
         print('  curl -H "Authorization: Bearer $GITLAB_TOKEN" $GITLAB_URL/api/v4/projects/123\n', flush=True)
         uvicorn.Server(uvicorn.Config(emulator, log_level="warning", lifespan="off")).run(sockets=[listener])
 

@@ -152,3 +152,14 @@ def test_a_person_is_asked_nothing_about_what_stands_there_already(repository: P
         stderr=terminal.slave, stdout=subprocess.DEVNULL, timeout=60, check=True,
     )  # fmt: skip
     assert terminal.shown() == ""
+
+
+def test_servers_of_others_that_stand_in_the_file_are_named(repository: Path, tmp_path: Path) -> None:
+    servers = {f"evil\n{number}\x1b": {"command": "x"} for number in range(10)}
+    (repository / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    said = run("postil", "init", cwd=repository, **home(tmp_path)).stdout
+    [row] = [line for line in said.splitlines() if "also in it" in line]
+    assert row.startswith("  also in it, and started by Claude Code too: evil 0\\x1b, evil 1")
+    assert row.endswith("2 more")
+    (repository / ".mcp.json").unlink()
+    assert "also in it" not in run("postil", "init", cwd=repository, **home(tmp_path)).stdout

@@ -8,7 +8,8 @@ import pytest
 from postil.core.failure import StorageFailed
 from postil.storage import writable
 from postil.workspace.operations import checks
-from postil.workspace.operations.checks import WorkspaceChecks, list_unused
+from postil.workspace.operations.checks import WorkspaceChecks, list_running, list_unused
+from postil.workspace.program import find_own_program
 from tests.workspace.repositories import workspace
 
 
@@ -51,12 +52,12 @@ def test_a_full_disk_is_an_error_of_the_doctor(folder: Path, monkeypatch: pytest
 
 def test_settings_that_only_the_users_own_git_obeys_are_named(folder: Path) -> None:
     asked = WorkspaceChecks(workspace(folder))
-    assert asked.settings_are_used().seen == "every setting of the repository is used"
+    assert asked.settings_are_used()[0].seen == "every setting of the repository is used"
     with (folder / ".git" / "config").open("a") as config:
         config.write('[http]\n\tproxy = http://127.0.0.1:1\n[filter "x\x1b"]\n\tclean = touch ran\n\tsmudge = cat\n')
         config.write("[alias]\n" + "".join(f"\ta{number} = status\n" for number in range(9)))
-    finding = asked.settings_are_used()
-    assert finding.status == "ok"
+    running, finding = asked.settings_are_used()
+    assert (running.status, finding.status) == ("warning", "ok")
     assert "alias.a0, alias.a1" in finding.seen
     assert "and 4 more" in finding.seen
     assert "git config --global" in finding.seen
@@ -64,7 +65,27 @@ def test_settings_that_only_the_users_own_git_obeys_are_named(folder: Path) -> N
     assert names[9:] == ["filter.x\x1b.clean", "filter.x\x1b.smudge", "http.proxy"]
     assert "\x1b" not in finding.seen
     (folder / ".git" / "config").write_text("[core")
-    assert "not looked for" in asked.settings_are_used().seen
+    assert "not looked for" in asked.settings_are_used()[0].seen
+
+
+def test_what_the_users_own_git_would_run_is_a_warning(folder: Path) -> None:
+    config = folder / ".git" / "config"
+    own = config.read_text()
+    config.write_text(
+        f'{own}[core]\n\tfsmonitor = true\n[filter "lfs"]\n\tclean = git-lfs clean -- %f\n[alias]\n\ts = status\n'
+        f'[merge "postil-comments"]\n\tdriver = {find_own_program()} x\n'
+    )
+    assert [finding.status for finding in WorkspaceChecks(workspace(folder)).settings_are_used()] == ["ok"]
+    config.write_text(
+        f'{own}[core]\n\tfsmonitor = ./run\n\thooksPath = h\n[alias]\n\ts = !run\n[diff "x"]\n\ttextconv = run\n'
+        '[include]\n\tpath = ../x\n[credential]\n\thelper = !run\n[filter "postil-x"]\n\tclean = run\n'
+    )
+    warned, _ = WorkspaceChecks(workspace(folder)).settings_are_used()
+    assert warned.status == "warning"
+    assert list_running(workspace(folder).find()) == [
+        "alias.s", "core.fsmonitor", "core.hookspath", "credential.helper", "diff.x.textconv",
+        "filter.postil-x.clean", "include.path",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("content", [b"[bad\n", b"[x]\n" + b"\ty = 1\n" * 200_000])
@@ -79,5 +100,5 @@ def test_a_config_that_cannot_be_read_hides_neither_itself_nor_git(
     asked = WorkspaceChecks(workspace(folder))
     assert asked.git_is_recent().seen.startswith("git ")
     assert asked.git_is_recent().fix != "Install git and put it on PATH"
-    assert "cannot be read" in asked.settings_are_used().seen
+    assert "cannot be read" in asked.settings_are_used()[0].seen
     assert not (folder / "ran").exists(), "a git of the repository was asked"

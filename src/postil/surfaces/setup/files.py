@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from postil.core import limits
 from postil.core.failure import Conflict, StorageFailed
 from postil.core.others.number import decode_json
+from postil.core.others.one_line import on_one_line
 from postil.settings.decoding import decode_toml
 from postil.surfaces.setup import hooks as client_hooks
 from postil.surfaces.setup import jsonc, yaml_edit
@@ -25,6 +26,8 @@ from postil.surfaces.setup.original_files import LARGEST, OriginalFiles, Remembe
 from postil.workspace.disk import read_whole
 from postil.workspace.files import atomic_write, make_folder
 from postil.workspace.paths import RelativePath
+
+MOST_NAMED, LONGEST_NAME = 8, 60
 
 
 class Unreadable(Conflict):
@@ -61,6 +64,15 @@ class ClientFile:
         text = self.text()
         found = None if text is None else self._get(text)
         return cast("dict[str, Any]", found) if isinstance(found, dict) else None
+
+    def list_others(self) -> list[str]:
+        """Returns the names of other servers in it, shortened: in a repository they may be anybody's."""
+        if self.client.shape == "hooks" or (text := self.text()) is None:
+            return []
+        held = self._get(text, self.client.keys[:-1])
+        names = [str(name) for name in cast("dict[object, object]", held)] if isinstance(held, dict) else []
+        shown = [on_one_line(name)[:LONGEST_NAME] for name in names if name != self.client.keys[-1]]
+        return shown if len(shown) <= MOST_NAMED else [*shown[:MOST_NAMED], f"{len(shown) - MOST_NAMED} more"]
 
     def with_entry(self, entry: dict[str, Any]) -> str:
         """Returns the content with our entry in it."""
@@ -139,16 +151,17 @@ class ClientFile:
         except ValueError as error:
             raise self._not_understood(error) from error
 
-    def _get(self, text: str) -> object:
+    def _get(self, text: str, keys: tuple[str, ...] = ()) -> object:
+        keys = keys or self.client.keys
         try:
             if self.client.shape == "hooks":
                 return client_hooks.find(text, self.client.hook_shape)
             if self.client.is_yaml:
-                return yaml_edit.get(text, self.client.keys)
+                return yaml_edit.get(text, keys)
             if not self.client.is_toml:
-                return jsonc.get(text, self.client.keys)
+                return jsonc.get(text, keys)
             found = decode_toml(text)
-            for key in self.client.keys:
+            for key in keys:
                 found = cast("dict[str, object]", found).get(key) if isinstance(found, dict) else None
             return found
         except ValueError as error:

@@ -68,6 +68,8 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
         file.write(entry(client, program_for(client), root))
         done = f"{client.title}: {name_file(client, folders)}, {_try(client, file, root)}"
         tell(f"{done}; undo: postil setup {client.name} --remove")
+        if client.place == "repository" and (others := file.list_others()):
+            tell(f"  also in it, and started by {client.title} too: {', '.join(others)}")
         if kept_out := keep_out_of_commits(client, root):
             tell(f"  {kept_out}")
     for name in wanted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
@@ -18,9 +19,10 @@ from postil.workspace.disk import read_regular
 from postil.workspace.failures import DamagedConfig, NoRepository, printable
 from postil.workspace.files import find_leftovers, remove_leftovers
 from postil.workspace.git import git_lines, read_git_version
-from postil.workspace.git_config import LARGEST, keep_allowed, parse_config
+from postil.workspace.git_config import LARGEST, Setting, keep_allowed, parse_config
 from postil.workspace.operations.answers import Cleaned
 from postil.workspace.part import Workspace
+from postil.workspace.program import find_own_program
 from postil.workspace.repository import Repository
 from postil.workspace.watch import Watch
 
@@ -88,14 +90,19 @@ class WorkspaceChecks:
         return Finding("error", f"{printable(closed)} cannot be written by you: {whose}", f"Let its owner run {how}")
 
     @check("git config")
-    def settings_are_used(self) -> Finding:
-        """Which settings of the repository git sees in your shell and not here."""
+    def settings_are_used(self) -> list[Finding]:
+        """Which settings of the repository git sees in your shell and not here; those that run programs there first."""
         try:
-            unused = [name for name in list_unused(self._workspace.find()) if ".postil-" not in name]  # ours: git's own
+            found = self._workspace.find()
+            unused = [name for name in list_unused(found) if ".postil-" not in name]  # ours: git's own
+            running = list_running(found)
         except Failure as failure:
-            return Finding("ok", f"not looked for: {failure.message}")
-        if not unused:
-            return Finding("ok", "every setting of the repository is used")
+            return [Finding("ok", f"not looked for: {failure.message}")]
+        if not unused and not running:
+            return [Finding("ok", "every setting of the repository is used")]
+        return [*_warn_of(running), *([self._tell_unused(unused)] if unused else [])]
+
+    def _tell_unused(self, unused: list[str]) -> Finding:
         shown = ", ".join(printable(name) for name in unused[:MOST_NAMED])
         more = f" and {len(unused) - MOST_NAMED} more" if len(unused) > MOST_NAMED else ""
         seen = f"not used here, since a repository may bring them: {shown}{more}"
@@ -184,15 +191,65 @@ class Leftovers:
         return Finding("ok", "none")
 
 
+_RUNS = re.compile(
+    r"core\.(fsmonitor|hookspath|sshcommand|editor|pager|askpass|gitproxy|alternaterefscommand)|sequence\.editor|pager\..*"
+    r"|filter\..*\.(clean|smudge|process)|diff\.external|diff\..*\.(command|textconv)|merge\..*\.driver|gpg\.(.*\.)?program"
+    r"|credential\.(.*\.)?helper|(diff|merge)tool\..*\.(cmd|path)|(browser|man)\..*\.(cmd|path)|trailer\..*\.(cmd|command)"
+    r"|interactive\.difffilter|uploadpack\.packobjectshook|remote\..*\.(uploadpack|receivepack|vcs)|protocol\..*allow"
+    r"|include(if\..*)?\.path|gpg\.ssh\.defaultkeycommand|gc\.recentobjectshook",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Settings that name a program, or a file that may. An alias and a submodule's update do with a `!` before it."""
+_RUNS_AFTER_A_MARK = re.compile(r"alias\..*|submodule\..*\.update", re.IGNORECASE | re.DOTALL)
+_NO_PROGRAM = frozenset({"", "true", "false", "yes", "no", "on", "off", "0", "1"})
+
+
+def list_running(repository: Repository) -> list[str]:
+    """Returns the names of the repository's settings that make the user's own git run something, sorted."""
+    names = set[str]()
+    for section, of, key, value in _read_settings(repository):
+        name, said = ".".join(filter(None, (section, of, key))), (value or "").strip()
+        if said.lower() in _NO_PROGRAM or said.startswith(("git-lfs ", "git lfs ")):
+            continue
+        if ".postil-" in name and find_own_program() in said:  # as `postil setup git` writes it
+            continue
+        if _RUNS.fullmatch(name) or (said.startswith("!") and _RUNS_AFTER_A_MARK.fullmatch(name)):
+            names.add(name)
+    return sorted(names)
+
+
+def _warn_of(running: list[str]) -> list[Finding]:
+    if not running:
+        return []
+    shown = ", ".join(printable(name) for name in running[:MOST_NAMED])
+    more = f" and {len(running) - MOST_NAMED} more" if len(running) > MOST_NAMED else ""
+    return [
+        Finding(
+            "warning",
+            f"your own git runs what these settings of the repository name, Postil does not: {shown}{more}",
+            "Before you run git in a repository that somebody else made, read its .git/config, and take out what you "
+            "do not know",
+        )
+    ]
+
+
 def list_unused(repository: Repository) -> list[str]:
     """Returns the names of the repository's settings that git is not told of, sorted. Raises DamagedConfig."""
-    file = os.path.join(repository.common_dir, "config")
+    settings = _read_settings(repository)
+    used = set(keep_allowed(settings, _name_config(repository)))
+    return sorted({".".join(filter(None, each[:3])) for each in settings if each not in used})
+
+
+def _name_config(repository: Repository) -> str:
+    return os.path.join(repository.common_dir, "config")
+
+
+def _read_settings(repository: Repository) -> list[Setting]:
+    file = _name_config(repository)
     content = read_regular(file, LARGEST)
     if content is None and os.path.lexists(file):
         raise DamagedConfig(file)
-    settings = [*parse_config((content or b"").decode("utf-8", "surrogateescape"), file)]
-    used = set(keep_allowed(settings, file))
-    return sorted({".".join(filter(None, each[:3])) for each in settings if each not in used})
+    return [*parse_config((content or b"").decode("utf-8", "surrogateescape"), file)]
 
 
 def clean_leftovers(repository: Repository, *, fix: bool) -> list[str]:
