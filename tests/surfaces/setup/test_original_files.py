@@ -29,7 +29,7 @@ def test_a_folder_that_another_entry_is_in_goes_with_that_one(tmp_path: Path) ->
     assert older is not None
     assert older.folders is None
     os.unlink(f"{made}/hooks.json")
-    notes.remove_folders("hooks", kept.folders)
+    notes.remove_folders("hooks", (made,))
     assert not os.path.exists(made)
 
 
