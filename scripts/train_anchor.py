@@ -1,16 +1,14 @@
-"""Learn the weights of anchoring: src/postil/anchor/trees.py, from pairs of file versions with known truth.
+"""Learn the weights of anchoring: src/postil/anchor/weights/trees.py, from pairs of file versions with known truth.
 
-    python -m scripts.train_anchor DATA.jsonl.xz... [--check] [--again]
+    python -m scripts.train_anchor DATA.jsonl.xz... [--check]
 
 Needs numpy and lightgbm, which are not among our dependencies. The same data gives the same trees. With --check nothing
 is written, and what is printed is how the whole engine answers when each project is judged by trees that never
 saw it. The data is what the scorer of `make anchors` reads: rows {"blob", "text"} and {"pair": {old_blob, new_blob,
 old_path, new_path, repo, set, anchors: [{line, truth}]}}.
 
-The measures of a row use the probabilities of the rows it is under, so there are rounds: the candidates are measured,
-trees are learnt, and with them in place the candidates are measured again. A project is always measured by trees that
-were learnt from the others: its probabilities are then as good, or bad, as those of a project nobody has seen. With
---again the trees that are in place measure, and there is one round: for data that was added to what they know.
+No measure of a row knows what the trees say of another, so the candidates are measured once. A project is always judged
+by trees that were learnt from the others: they are then as good, or bad, as for a project nobody has seen.
 
 The trees that judge again (`again`, `gone`) are learnt last, from how the others answer for projects new to them.
 
@@ -23,7 +21,6 @@ What bench/package_histories.py writes is data as well; it is made, so there is 
 import json
 import lzma
 import os
-import re
 import sys
 from collections import Counter, defaultdict
 from multiprocessing import Pool
@@ -38,6 +35,8 @@ from postil.anchor.page import Page
 from postil.anchor.relocate import relocate_all
 from postil.anchor.search import Search
 from postil.anchor.syntax.languages import parse_everything_here
+from postil.anchor.weights.forest import Forest
+from scripts.forest import plant, write_trees
 from scripts.usage import show_usage, wants_usage
 
 try:
@@ -47,19 +46,19 @@ except ImportError as missing:
     print((__doc__ or "").strip())
     sys.exit(None if wants_usage() else f"{missing.name} is not installed")
 
-TARGET = Path(__file__).resolve().parents[1] / "src" / "postil" / "anchor" / "trees.py"
-TREES, BEGINNING, TRUST = 240, 60, 80
+TARGET = Path(__file__).resolve().parents[1] / "src" / "postil" / "anchor" / "weights" / "trees.py"
+TREES, BEGINNING, TRUST = 480, 120, 80
 SCARCE = 4.0  # what a line that is gone weighs for `trust`: there are few, and an anchor on other code is the worst
-FOLDS, ROUNDS = 5, 2
+FOLDS = 5
 PAIRS = 40  # in one piece of work
 WORKERS = int(os.environ.get("WORKERS", os.cpu_count() or 1))
 SETTINGS = {
     "objective": "binary",
     "num_leaves": 14,
-    "learning_rate": 0.07,
-    "min_data_in_leaf": 40,
+    "learning_rate": 0.035,
+    "min_data_in_leaf": 80,
     "lambda_l2": 5.0,
-    "feature_fraction": 0.4,
+    "feature_fraction": 0.3,
     "bagging_fraction": 0.8,
     "bagging_freq": 1,
     "max_bin": 63,
@@ -73,7 +72,9 @@ SETTINGS_OF_TRUST = {
     **SETTINGS,
     "num_leaves": 4,
     "learning_rate": 0.05,
+    "min_data_in_leaf": 40,
     "lambda_l2": 10.0,
+    "feature_fraction": 0.4,
     "boost_from_average": False,
 }
 
@@ -124,16 +125,15 @@ def fold_of(repo, repos):
 
 def use(source):
     """Let the engine judge by these trees."""
-    trees = {}
-    exec(source, trees)
-    judge.beginning, judge.rest, judge.trust = trees["beginning"], trees["rest"], trees["trust"]
-    judge.again, judge.gone = trees["again"], trees["gone"]
+    found = {}
+    exec(source, found)
+    candidates, *others = (Forest(found[name]) for name in ("CANDIDATES", "TRUST", "AGAIN", "GONE_AGAIN"))
+    judge.weights = judge.Weights(candidates, candidates.begin(*found["BEGINNING"]), *others)
 
 
 def examples(job):
     """For each anchor of a piece that has to be weighed: repository, truth, candidate rows, measures compared."""
-    source, (repo, items) = job
-    use(source)
+    repo, items = job
     found = []
     for _, pair in items:
         if pair["old_blob"] == pair["new_blob"]:
@@ -143,7 +143,8 @@ def examples(job):
         for anchor in pair["anchors"]:
             rows, measures = search.weigh(anchor["line"] - 1) if anchor["line"] <= len(old) else ([], [])
             if rows:
-                found.append((repo, anchor["truth"], rows, numpy.array(judge.compare(measures), numpy.float32)))
+                compared = numpy.array(judge.compare(measures), numpy.float32).transpose()
+                found.append((repo, anchor["truth"], rows, compared))
     return found
 
 
@@ -169,7 +170,7 @@ def shapes(found, model):
         here = slice(start, start := start + len(rows))
         finalists = numpy.argsort(-early[here], kind="stable")[: judge.FINALISTS].tolist()
         best = sorted(((late[here][place], place) for place in finalists), key=lambda each: -each[0])
-        told.append(judge.describe_best(compared.tolist(), best[:MOST_CANDIDATES]))
+        told.append(judge.describe_best(compared.transpose().tolist(), best[:MOST_CANDIDATES]))
         right.append(rows[best[0][1]] + 1 == truth)
         weights.append(SCARCE if truth is None else 1.0)
     return told, right, weights
@@ -190,7 +191,7 @@ def one_fold(job):
     return model, [(each[0], lesson) for each, lesson in zip(mine, zip(*shapes(mine, model), strict=True), strict=True)]
 
 
-def learn_folds(found, repos, whole):
+def learn_folds(found, repos):
     """The source of trees for every fold, and for nobody in particular.
 
     `trust` must learn from candidates weighed by trees that had not seen them: in sample nearly all look good.
@@ -198,13 +199,13 @@ def learn_folds(found, repos, whole):
     jobs = [(found, {repo for repo in repos if fold_of(repo, repos) == fold}) for fold in range(FOLDS)]
     with Pool(WORKERS) as pool:
         models = pool.map(one_fold, jobs, chunksize=1)
-        final = pool.apply_async(learn, (found,)) if whole else None
+        final = pool.apply_async(learn, (found,))
         lessons = [each for _, some in models for each in some]
         sources = []
         for fold, (model, _) in enumerate(models):
             seen = [lesson for repo, lesson in lessons if fold_of(repo, repos) != fold]
             sources.append(write(model, learn_trust(seen)))
-        return sources, write(final.get(), learn_trust([lesson for _, lesson in lessons])) if final else ""
+        return sources, write(final.get(), learn_trust([lesson for _, lesson in lessons]))
 
 
 def doubts(job):
@@ -310,60 +311,55 @@ def check(jobs):
 OTHERS = ("silently wrong", "review, truth missing", "wrongly orphaned")
 
 
-def expression(node):
-    """A tree as a conditional expression."""
+def read_trees(model):
+    """The trees of a model as scripts/forest.py takes them, rounded."""
+    return [read_node(tree["tree_structure"]) for tree in model.dump_model()["tree_info"]]
+
+
+def read_node(node):
     if "leaf_value" in node:
-        return f"{node['leaf_value']:.3f}"
-    left, right = expression(node["left_child"]), expression(node["right_child"])
-    return f"({left} if f{node['split_feature']} <= {float(format(node['threshold'], '.4g'))} else {right})"
+        return round(node["leaf_value"], 3)
+    left, right = read_node(node["left_child"]), read_node(node["right_child"])
+    return node["split_feature"], float(format(node["threshold"], ".4g")), left, right
 
 
 def write(*models):
     """The text of trees.py."""
-    trees, last = ([expression(tree["tree_structure"]) for tree in each.dump_model()["tree_info"]] for each in models)
+    candidates, last = map(read_trees, models)
     names = "\n".join(f'    "{line} "' for line in wrap(" ".join(MEASURES), 100))
+    return HEAD.replace("%names", names) + write_candidates(candidates, last) + NO_DOUBTS
+
+
+def write_candidates(candidates, last):
+    leaves, _, least, *_ = plant(candidates[:BEGINNING])
     return (
-        HEAD.replace("%names", names)
-        + function("beginning", "The first trees: enough to tell the hopeless candidates.", trees[:BEGINNING])
-        + function("rest", "The other trees, for the finalists.", trees[BEGINNING:])
-        + function("trust", "What the score of the first of the finalists is wrong by, from judge.describe_best.", last)
-        + NO_DOUBTS
+        write_trees("CANDIDATES", "What a candidate is worth.", candidates)
+        + "# Of the first of these trees, which tell the hopeless candidates: their leaves, and the least they say.\n"
+        + f"BEGINNING = ({leaves}, {least})\n"
+        + write_trees("TRUST", "What the score of the first of the finalists is wrong by.", last)
     )
 
 
 def write_doubts(*models):
     """The end of trees.py: what judges again."""
-    again, gone = ([expression(tree["tree_structure"]) for tree in each.dump_model()["tree_info"]] for each in models)
+    again, gone = map(read_trees, models)
     return (
         DOUBTS
-        + function(
-            "again", "What the score of the first is wrong by, from search.describe, if the code is there.", again
-        )
-        + function("gone", "What the score of its being there is wrong by, from search.describe.", gone).rstrip()
-        + "\n"
+        + write_trees("AGAIN", "What the score of the first is wrong by, if the code is there.", again)
+        + write_trees("GONE_AGAIN", "What the score of its being there is wrong by.", gone)
     )
-
-
-def function(name, sentence, trees):
-    pairs = [" + ".join(trees[at : at + 2]) for at in range(0, len(trees), 2)]  # a file has at most 500 lines
-    lines = "\n        + ".join(pairs)
-    used = {int(number) for number in re.findall(r"\bf(\d+)", lines)}
-    head = f'def {name}(f: Sequence[float]) -> float:\n    """{sentence}"""\n'
-    taken = ", ".join(f"f{number}" if number in used else "_" for number in range(max(used) + 1))
-    return f"{head}    {taken}, *_ = f\n    return (\n        {lines}\n    )\n\n\n"
 
 
 HEAD = '''"""The weights of judge.py, learnt: sums of decision trees over measures. Made by scripts/train_anchor.py.
 
-`f` holds the measures of one candidate in the order of NAMES, then those of judge.RELATIVE, then how many candidates
-there are; for `trust` it holds judge.describe_best. Conditional expressions over locals, because compiled they are
-several times faster than walking a table, and this runs for every candidate of every comment.
+What weighs candidates knows the measures of one in the order of NAMES, those of judge.RELATIVE, then how many
+candidates there are; what corrects the first knows judge.describe_best, what judges again search.describe.
 """
 
 # ruff: noqa: E501, SIM905
 # fmt: off
 
-from collections.abc import Sequence
+from postil.anchor.weights.forest import Trees
 
 NAMES = (
 %names
@@ -372,22 +368,9 @@ NAMES = (
 
 '''
 
-# What the first round judges by, before anything is learnt: likeness, and the lead over the next.
-START = """
-def beginning(f):
-    return 6.0 * (0.4 * f[0] + 0.2 * f[1] + 0.2 * f[2] + 0.2 * f[19]) - 4.0
-def rest(f):
-    return 0.0
-def trust(f):
-    return 0.5 * min(f[5], 2.0)
-def again(f):
-    return 0.0
-def gone(f):
-    return 0.0
-"""
 
 DOUBTS = "# What a place is judged by that was looked at again.\n\n\n"
-NO_DOUBTS = DOUBTS + "def again(f):\n    return 0.0\n\n\ndef gone(f):\n    return 0.0\n"
+NO_DOUBTS = DOUBTS + write_trees("AGAIN", "", [0.0]) + write_trees("GONE_AGAIN", "", [0.0])
 
 
 def main():
@@ -399,15 +382,9 @@ def main():
     made = work([pair for pair in pairs if pair["set"].startswith("lessons")])
     pieces = work([pair for pair in pairs if not pair["set"].startswith("lessons")])
     repos = sorted({repo for repo, _ in pieces})
-    again = "--again" in sys.argv
-    sources, final = [TARGET.read_text("utf-8") if again else START] * FOLDS, ""
-    for number in range(ROUNDS if again else 1, ROUNDS + 1):
-        # The first round only has to tell the second where enclosing rows are: the pairs as they are will do.
-        last = number == ROUNDS
-        chosen = [(repo, [each for each in items if last or not each[0]]) for repo, items in pieces]
-        found = measure([(sources[fold_of(repo, repos)], (repo, items)) for repo, items in chosen])
-        print(f"round {number}: {len(found)} anchors to be weighed, {len(MEASURES)} measures", flush=True)
-        sources, final = learn_folds(found, repos, whole=last)
+    found = measure(pieces)
+    print(f"{len(found)} anchors to be weighed, {len(MEASURES)} measures", flush=True)
+    sources, final = learn_folds(found, repos)
     sources, final = add_doubts(sources, final, pieces, repos, made)
     check([(sources[fold_of(repo, repos)], (repo, items)) for repo, items in pieces])
     if "--check" not in sys.argv:

@@ -120,7 +120,6 @@ EXCEPT = {
     "tracker/state/identities.py": {"open"},  # the adopted identity is a file of the clone
     "anchor/syntax/languages.py": {"open", "time"},  # how much CPU time and memory a parse has taken
     "anchor/syntax/queries.py": {"time"},
-    "anchor/syntax/kinds.py": {"time"},
 }
 
 

@@ -7,9 +7,10 @@ from io import BytesIO, TextIOWrapper
 
 import pytest
 
-from postil.anchor import evidence, trees
+from postil.anchor import evidence
 from postil.anchor.batch import Request, answer_all, main
 from postil.anchor.syntax import languages
+from postil.anchor.weights import trees
 
 
 def test_answers_come_in_order_one_anchor_a_line() -> None:

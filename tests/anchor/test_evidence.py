@@ -22,20 +22,20 @@ def total(items):
 def measure(new: str, row: int, at: int) -> dict[str, float]:
     known = Counterparts(Page(Source(OLD, "a.py")), Page(Source(new, "a.py")))
     asked = Evidence(known, Renames(known.old, known.new, known.aligned))
-    (found,) = asked.measure(row, [at], [(1.0, known.new.parents[at])], [], [])
-    return dict(zip(MEASURES, found, strict=True))
+    found = asked.measure(row, [at], [(1.0, known.new.parents[at])], [])
+    return {name: value for name, (value,) in zip(MEASURES, found, strict=True)}
 
 
 def test_the_row_itself_is_alike_in_everything() -> None:
     found = measure(OLD, 2, 2)
     alike = ("chars", "header", "tokens", "contained", "name", "opening", "before", "after", "parent", "above", "below")
     assert {name: found[name] for name in alike} == dict.fromkeys(alike, 1.0)
-    assert (found["aligned"], found["taken"], found["distance"], found["indent"]) == (1.0, 0.0, 0.0, 0.0)
+    assert (found["aligned"], found["taken"], found["distance"]) == (1.0, 0.0, 0.0)
 
 
 def test_of_no_candidates_nothing_is_measured() -> None:
     known = Counterparts(Page(Source(OLD, "a.py")), Page(Source("", "a.py")))
-    assert Evidence(known, Renames(known.old, known.new, known.aligned)).measure(2, [], [], [], []) == []
+    assert Evidence(known, Renames(known.old, known.new, known.aligned)).measure(2, [], [], []) == []
 
 
 @pytest.mark.parametrize("at", [1, 3, 7])
@@ -45,20 +45,11 @@ def test_another_row_is_less_alike_and_known_to_be_taken(at: int) -> None:
     assert (found["aligned"], found["taken"]) == (0.0, 1.0)
 
 
-def test_a_comment_is_told_from_code() -> None:
-    assert measure(OLD, 1, 1)["remark"] == 1.0
-    assert measure(OLD, 1, 2)["remark"] == 0.0
-
-
 def test_a_renamed_row_has_another_name_in_the_same_place() -> None:
     found = measure(OLD.replace("result", "surface"), 2, 2)
     assert (found["name"], found["above"], found["inside"]) == (0.0, 1.0, 1.0)
     assert 0 < found["tokens"] < 1
     assert found["children"] == 0.5, "a row without rows under it says nothing"
-
-
-def test_indentation_is_counted_in_levels() -> None:
-    assert measure(OLD.replace("    result", "            result"), 2, 2)["indent"] == 2.0
 
 
 def test_of_a_row_is_told_how_much_of_it_is_left_anywhere() -> None:

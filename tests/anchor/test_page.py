@@ -89,12 +89,6 @@ def test_a_row_has_an_opening_and_a_name() -> None:
     assert [found.name(row) for row in range(4)] == ["value", "result", "", ""]
 
 
-def test_the_kind_of_a_row_is_that_of_its_largest_node() -> None:
-    assert page(CODE, "a.py").kind(0) == "class_definition"
-    assert page(CODE, "a.py").kind(2) == ""
-    assert page(CODE).kind(0) == ""
-
-
 @given(st.text(alphabet=" \t\n{}()ab=:", max_size=80))
 def test_any_text_is_a_tree_of_rows(text: str) -> None:
     found = page(text)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from postil.anchor.evidence import MEASURES
 from postil.anchor.model import Relocation, Source, Span
 from postil.anchor.relocate import relocate, relocate_all
-from postil.anchor.trees import NAMES
+from postil.anchor.weights.trees import NAMES
 
 pytestmark = pytest.mark.usefixtures("unhurried")
 
@@ -193,7 +193,7 @@ old, new = Page(Source(text, "a.py")), Page(Source(text.replace("self", "me"), "
 known = Counterparts(old, new)
 names = Renames(old, new, known.aligned)
 measured, worth = evidence.Evidence(known, names), Candidates(known, names)
-print([measured.measure(row, range(row, row + 9), [], [], []) for row in range(0, 200, 9)])
+print([measured.measure(row, range(row, row + 9), [], []) for row in range(0, 200, 9)])
 print([worth.find(row, [], [], []) for row in range(0, 200, 3)])
 """
 

@@ -102,18 +102,6 @@ def test_the_only_row_of_its_kind_is_measured_where_it_is_under_another_row() ->
     assert outermost.describe(1), "what stands at the outermost level may be of another file"
 
 
-def test_what_surely_led_to_an_enclosing_row_is_not_searched_for_on_the_way_back(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    there = pair(FUNCTION, [*FUNCTION[:1], "    rows = read_every(path)", *FUNCTION[2:]])
-    back = there._backwards  # pyright: ignore[reportPrivateUsage]
-    monkeypatch.setattr(back, "_take_settled", {0: False, 1: False}.__getitem__)
-    monkeypatch.setattr(back, "_rank_row", {1: [(0.8, 1)]}.__getitem__)
-    monkeypatch.setitem(there._found, 0, [(0.93, 0)])  # pyright: ignore[reportPrivateUsage]
-    assert back.rank(1) == [(0.8, 1)]
-    assert back._recall(0) == [(0.93, 0)], "only the row itself was ranked"  # pyright: ignore[reportPrivateUsage]
-
-
 def test_a_function_that_others_are_in_is_where_the_only_one_of_its_name_is() -> None:
     old = "def load(path):\n    first = read(path)\n    return parse(first)\n"
     new = "import os\n\n\ndef load(path, strict=True):\n    first = read_now(path)\n    return parse_all(first)\n"
@@ -136,11 +124,7 @@ def test_only_a_place_in_doubt_is_looked_at_again(
     def answer(_: list[float]) -> float:
         return again
 
-    def shrug(*_: object) -> None:
-        return None
-
     monkeypatch.setattr("postil.anchor.search.judge_again", answer)
-    monkeypatch.setattr("postil.anchor.search.foresee", shrug)
     search = pair(ROWS, [*ROWS[:5], "value_6 = compute_now(6, 6)", *ROWS[7:]])
     given = (Candidate(Span(6), said, ""), Candidate(Span(9), min(said, 0.4), ""))
     found = search._look_again(given, 5)  # pyright: ignore[reportPrivateUsage]
@@ -155,42 +139,6 @@ def test_a_row_that_was_copied_is_taken_only_when_its_place_is_sure(
     monkeypatch.setattr(search, "_judge_again", {5: again}.__getitem__)
     (found,) = search._look_again((Candidate(Span(7), 0.5, ""),), 5)  # pyright: ignore[reportPrivateUsage]
     assert found.confidence == now
-
-
-@pytest.mark.parametrize(("foreseen", "asked"), [(0, "first"), (1, "first second"), (None, "first second beside")])
-def test_what_makes_no_difference_any_more_is_not_asked(
-    monkeypatch: pytest.MonkeyPatch, foreseen: int | None, asked: str
-) -> None:
-    """How likely a place is may be clear after the first question, or after the second, or after all of them."""
-    search = pair(ROWS, [*ROWS[:5], "value_6 = compute_now(6, 6)", *ROWS[7:]])
-    first, second = (at for _, at in search.rank(5)[:2])
-    names, steps, told_at_last = {first: "first", second: "second"}, [0], list[list[float]]()
-    questions: list[str] = []
-
-    def ask_origins(at: int, row: int) -> list[float]:
-        questions.append(names[at])
-        return [0.5, 0.5, 0.0]
-
-    def ask_beside(row: int, at: int) -> list[float]:
-        questions.append("beside")
-        return [0.5] * 9
-
-    def foresee(told: list[float], answers: tuple[tuple[float, ...], ...]) -> float | None:
-        assert {len(told) + len(answer) for answer in answers} == {30}
-        steps[0] += 1
-        return 0.4 if foreseen == steps[0] - 1 else None
-
-    def judge(told: list[float]) -> float:
-        told_at_last.append(told)
-        return 0.3
-
-    monkeypatch.setattr(search, "_ask_origins", ask_origins)
-    monkeypatch.setattr(search, "_ask_beside", ask_beside)
-    monkeypatch.setattr("postil.anchor.search.foresee", foresee)
-    monkeypatch.setattr("postil.anchor.search.judge_again", judge)
-    assert search._judge_again(5) == (0.3 if foreseen is None else 0.4)  # pyright: ignore[reportPrivateUsage]
-    assert questions == asked.split()
-    assert [len(told) for told in told_at_last] == ([30] if foreseen is None else [])
 
 
 def test_an_else_of_a_function_that_is_gone_does_not_go_to_another_one() -> None:

@@ -25,11 +25,20 @@ _OTHER_KEY = 0.85  # `}` for `});`: likely the same bracket, with other things a
 
 
 class BareRows:
-    """The bare rows of one pair of pages. `ranked` tells where a telling row is."""
+    """The bare rows of one pair of pages.
 
-    def __init__(self, aligned: Alignment, expected: Callable[[int], int], ranked: Callable[[int], Ranked]) -> None:
+    `ranked` tells where a telling row is; `placed` does so at a glance.
+    """
+
+    def __init__(
+        self,
+        aligned: Alignment,
+        expected: Callable[[int], int],
+        ranked: Callable[[int], Ranked],
+        placed: Callable[[int], Ranked],
+    ) -> None:
         self.old, self.new = aligned.old, aligned.new
-        self._aligned, self._expected, self._ranked = aligned, expected, ranked
+        self._aligned, self._expected, self._ranked, self._placed = aligned, expected, ranked, placed
         self._asked: set[int] = set()  # two that wait for each other would wait for ever
 
     def rank(self, row: int) -> Ranked:
@@ -53,7 +62,7 @@ class BareRows:
                 witness(find_closing(self.new, at, key[:1]), chance * (_CLOSED if closed else _OPENER))
         for step in (-1, 1):
             near = self._find_telling(row, step)
-            for chance, at in self._ranked(near)[:2] if near >= 0 else ():
+            for chance, at in self._placed(near) if near >= 0 else ():
                 witness(at + row - near, chance * _NEIGHBOUR)
         if not doubts and key:
             expected = self._expected(row)

@@ -42,10 +42,8 @@ _NO_VOTES: dict[int, int] = {}
 MEASURES = tuple(
     """
     chars header tokens contained name opening before after first votes inside distance block size parent
-    home taken indent length support children framed local_first local_votes kind owner rival kept
-    kept_near kept_frame similar_frame local_distance local_inside head_rows head_rows_now
-    declares followed twins twins_now above below sort remark aligned
-    documents siblings statement kept_own kept_parent
+    home taken length support children framed local_first local_votes rival kept kept_near kept_frame
+    similar_frame local_distance local_inside declares followed above below sort aligned statement
     """.split()  # noqa: SIM905 - one name a line would fill the page
 )
 
@@ -53,33 +51,29 @@ MEASURES = tuple(
 class Evidence:
     """The measures of one pair of pages, one method each where it takes more than a line."""
 
-    def __init__(self, counterparts: Counterparts, renames: Renames, facts: RowFacts | None = None) -> None:
+    def __init__(self, counterparts: Counterparts, renames: Renames) -> None:
         self.old, self.new, self.aligned = counterparts.old, counterparts.new, counterparts.aligned
-        self.symbol = counterparts.symbol
         self.renames = renames
-        self.facts = facts or RowFacts(self.old, self.new)
+        self.facts = RowFacts(self.old, self.new)
         self._counterparts = counterparts
         self._frames: dict[tuple[int, int], float] = {}
         self._parents: dict[tuple[int, int], float] = {}
         self._rivals: dict[int, list[tuple[float, int]]] = {}
 
-    def measure(
-        self, row: int, rows: Sequence[int], home: Ranked, heads: Ranked, documented: Ranked
-    ) -> list[tuple[float, ...]]:
-        """Returns for each candidate a number for each of MEASURES. What only the old row says is asked once.
+    def measure(self, row: int, rows: Sequence[int], home: Ranked, heads: Ranked) -> list[Sequence[float]]:
+        """Returns for each of MEASURES a number for each candidate. What only the old row says is asked once.
 
-        `documented` is where the declaration may be that a row of a comment stands above. Each number is measured of
-        all candidates at once, and what takes a line is not called: this is the dearest part of a search.
+        Each number is measured of all candidates at once, and what takes a line is not called: this is the dearest part
+        of a search.
         """
         if not rows:
             return []
         old, new, forward, backward = self.old, self.new, self.aligned.forward, self.aligned.backward
         mine, weigh = self.facts.old[row], self.facts.weights.__getitem__
-        key, header, name, opening, kind = mine.key, mine.header, mine.name, mine.opening, mine.kind
+        key, header, name, opening = mine.key, mine.header, mine.name, mine.opening
         before, after, above, below = mine.before, mine.after, mine.above, mine.below
         up, frame = mine.parent, mine.frame
         body, statement, tokens, weight = mine.body, mine.statement, mine.tokens, mine.weight
-        indent, remark = mine.indent, mine.remark
         words = len(old.tokens(row))
         drift, local = self.aligned.drift(row), self._counterparts.trace_tokens(row, heads)
         first, votes = (drift.first, drift.votes) if drift else (-1, _NO_VOTES)
@@ -96,18 +90,12 @@ class Evidence:
         kept, kept_near = self._kept(0, len(old)), self._kept(max(0, row - 15), min(len(old), row + 16))
         kept_frame = self._kept(frame, old.frame_end(frame)) if frame >= 0 else -1.0
         renames, declares = self.renames, bool(self.renames.list_declared(old, row))
-        declared = old.documented(row) if remark else -1
-        kept_own = self._kept(row, mine.end + 1) if mine.end > row else -1.0
-        kept_parent = self._kept(up, old.ends[up] + 1) if up >= 0 else -1.0
         supporting, supporters = self._list_supporting(row)
         children, brood = self._list_children(row)
-        before_it, after_it = self._list_siblings(row)
-        siblings = (before_it >= 0) + (after_it >= 0)
-        owner, owned = self.symbol or mine.owner, bool((self.symbol or old.symbols) and new.symbols)
         asked = [self.facts.new[at] for at in rows]
         (
-            keys, headers, header_rows, names, openings, kinds, indents, remarks, twins, befores, afters, aboves,
-            belows, ups, previous, following, ends, frames, owners, bodies, statements, words_now, weights,
+            keys, headers, names, openings, befores, afters, aboves, belows, ups, ends, frames, bodies, statements,
+            words_now, weights,
         ) = zip(*asked, strict=True)  # fmt: skip
         count = len(rows)
         shared = [
@@ -115,7 +103,7 @@ class Evidence:
             for theirs, heavy in zip(words_now, weights, strict=True)
         ]
         rivals = [backward[at] for at in rows]
-        columns: list[Sequence[float]] = [
+        return [
             [*map(_similar, repeat(key), keys)],
             [*map(_similar, repeat(header), headers)],
             [2 * some / (weight + heavy) if some else 0.0 for some, heavy in zip(shared, weights, strict=True)],
@@ -133,7 +121,6 @@ class Evidence:
             [self._compare_parents(up, now) for now in ups],
             [1.0 if now < 0 else 0.0 for now in ups] if up < 0 else [homes.get(now, 0.0) for now in ups],
             [1.0 if rival >= 0 and rival != row else 0.0 for rival in rivals],
-            [abs(indent - now) / 4.0 if key and text else 9.0 for now, text in zip(indents, keys, strict=True)],
             (length,) * count,
             [
                 (bisect_right(supporting, at + _BESIDE) - bisect_left(supporting, at - _BESIDE)) / supporters
@@ -150,10 +137,6 @@ class Evidence:
             self._compare_functions(row, rows, frame, frames, framed),
             [1.0 if at == local_first else 0.0 for at in rows],
             [local_votes.get(at, 0) / words for at in rows] if local_votes else (0.0,) * count,
-            [(1.0 if now == kind else 0.0) if now else -1.0 for now in kinds] if kind else (-1.0,) * count,
-            [1.0 if owner == now else 0.5 if owner[-1:] == now[-1:] else 0.0 for now in owners]
-            if owned
-            else (-1.0,) * count,
             [self._rival(row, at) for at in rows],
             (kept,) * count,
             (kept_near,) * count,
@@ -163,29 +146,14 @@ class Evidence:
             else (-1.0,) * count,
             [log1p(abs(at - middle)) for at in rows] if bounded else (-1.0,) * count,
             [1.0 if low_local < at < high_local else 0.0 for at in rows] if bounded else (-1.0,) * count,
-            (mine.header_rows,) * count,
-            header_rows,
             [renames.share_kept(row, at) for at in rows] if declares else (-1.0,) * count,
             [renames.share_followed(row, at) for at in rows] if declares else (-1.0,) * count,
-            (mine.twins,) * count,
-            twins,
             [*map(_similar, repeat(above), aboves)],
             [*map(_similar, repeat(below), belows)],
             (sort,) * count,
-            [1.0 if now == remark else 0.0 for now in remarks],
             [1.0 if at == aligned else 0.0 for at in rows],
-            [self._documents(at, documented) for at in rows] if declared >= 0 else (-1.0,) * count,
-            [
-                ((before_it == sooner >= 0) + (after_it == later >= 0)) / siblings
-                for sooner, later in zip(previous, following, strict=True)
-            ]
-            if siblings
-            else (-1.0,) * count,
             [*map(_compare_sets, repeat(statement), statements)],
-            (kept_own,) * count,
-            (kept_parent,) * count,
         ]
-        return list(zip(*columns, strict=True))
 
     def ask_words(self, row: int) -> list[float]:
         """Returns how much of an old row is left anywhere, and how often the name it declares is there for once before.
@@ -198,19 +166,6 @@ class Evidence:
         for name in self.renames.list_declared(self.old, row)[:1]:
             found[1] = min(_OFTEN, now.count(name) / max(1, before.count(name)))
         return found
-
-    def _documents(self, at: int, documented: Ranked) -> float:
-        """Returns the chance that a row of a comment stands above the declaration that it stood above."""
-        now = self.new.documented(at)
-        return next((chance for chance, place in documented if place == now), 0.0) if now >= 0 else 0.0
-
-    def _list_siblings(self, row: int) -> tuple[int, int]:
-        """Returns the counterparts of the rows before and after at the same level; -1 where they tell nothing."""
-        old, forward, mine = self.old, self.aligned.forward, self.facts.old[row]
-        before, after = (
-            forward[each] if each >= 0 and len(old.keys[each]) > 2 else -1 for each in (mine.previous, mine.following)
-        )
-        return before, after
 
     def _compare_functions(
         self, row: int, rows: Sequence[int], frame: int, now: Sequence[int], framed: dict[int, float]

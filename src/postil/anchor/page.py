@@ -8,7 +8,6 @@ from itertools import accumulate
 from postil.anchor.model import Source
 from postil.anchor.side_by_side.token_counts import TOKEN, TokenCounts
 from postil.anchor.syntax.definitions import TYPES
-from postil.anchor.syntax.kinds import RowNodes
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import Symbol, symbols
 
@@ -49,7 +48,6 @@ class Page:
         self._tokens: dict[int, list[str]] = {}
         self._headers: dict[int, list[str]] = {}
         self._header_rows: dict[int, int] = {}
-        self._kinds: dict[int, str] = {}
         self._openings: dict[int, str] = {}
         self._names: dict[int, str] = {}
         self._frame_ends: dict[int, int] = {}
@@ -185,10 +183,6 @@ class Page:
         return range(first, last)
 
     @cached_property
-    def _nodes(self) -> RowNodes:
-        return RowNodes(self.text, self.language)
-
-    @cached_property
     def symbols(self) -> "list[Symbol]":
         return symbols(self.text, self.language)
 
@@ -238,13 +232,6 @@ class Page:
             if symbol.is_function or symbol.kind in TYPES:
                 path = symbol.path
                 found[path] = -1 if path in found else symbol.line - 1
-        return found
-
-    def kind(self, row: int) -> str:
-        """The type of the largest syntax node that begins a row; empty where there is no tree."""
-        found = self._kinds.get(row)
-        if found is None:
-            found = self._kinds[row] = self._nodes.kind(row, self.rows[row]) if self.keys[row] else ""
         return found
 
     def header(self, row: int) -> list[str]:

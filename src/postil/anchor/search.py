@@ -1,15 +1,15 @@
 """Looks for the rows of an old page in a new one and says, span by span, what became of them."""
 
-from collections.abc import Iterable
-from functools import cached_property
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
+from postil.anchor.at_a_glance import NAMESAKE, Glance
 from postil.anchor.bare import BareRows
 from postil.anchor.candidates import Candidates
 from postil.anchor.counterparts import Counterparts
 from postil.anchor.evidence import Evidence
-from postil.anchor.judge import BESIDE, GONE, SECOND_AND_BESIDE, SURE, foresee, judge_again
+from postil.anchor.judge import GONE, SURE, judge_again
 from postil.anchor.judge import rank as rank_measures
 from postil.anchor.model import MOST_CANDIDATES, SETTLED, Candidate, Ranked, Relocation, Span, State
 from postil.anchor.other_files import OtherFiles
@@ -20,7 +20,6 @@ from postil.anchor.renames import Renames
 # Of a row that was copied it must be as sure then.
 _CERTAIN = 0.9
 _SINGLE = 0.97  # how likely the only row of its kind is its counterpart, under the same row as before
-_NAMESAKE = 0.93  # and the only function of its name
 # A row in its own function that is so like the old one stands for it, rather than one in another: surely, or perhaps.
 _ALIKE, _SIMILAR = 0.8, 0.6
 _AT_HOME = 0.9  # how likely a row of a fragment is where the rows around it say
@@ -29,7 +28,6 @@ _BESIDE, _NEAR = 2, 7  # telling rows on each side that are asked where they wen
 _LOOSE, _FAR = 8, 20.0  # rows by which they may be farther away than they were; more than so many is told as so many
 _NOWHERE = 1 << 30
 _NO_SECOND = (-1.0, -1.0, -1.0)
-_DEEPEST = 12  # rows a row is under that are looked for before it; code that is nested deeper is generated
 # The end of a range is taken where it was found when that is at least as likely as not; else the length is kept.
 _LIKELY = 0.5
 
@@ -44,20 +42,18 @@ class Search:
         shift: int | None = None,
         symbol: tuple[str, ...] = (),
         elsewhere: OtherFiles | None = None,
-        there: "Search | None" = None,
     ) -> None:
         self.old, self.new = old, new
         self.shift = shift or 0
         self.elsewhere = elsewhere
-        aligned = there._counterparts.aligned.turn() if there else None
-        self._counterparts = Counterparts(old, new, shift, symbol, aligned)
+        self._counterparts = Counterparts(old, new, shift, symbol)
         renames = Renames(old, new, self._counterparts.aligned)
-        self._there = there
-        self._evidence = Evidence(self._counterparts, renames, there._evidence.facts.turn() if there else None)
+        self._evidence = Evidence(self._counterparts, renames)
         self._worth = Candidates(self._counterparts, renames)
-        self._bare = BareRows(self._counterparts.aligned, self._counterparts.expect, self.rank)
+        self._glance = Glance(self._counterparts)
+        self._bare = BareRows(self._counterparts.aligned, self._counterparts.expect, self.rank, self._glance.place)
+        self._back = Glance(Counterparts(new, old, aligned=self._counterparts.aligned.turn()))
         self._found: dict[int, Ranked] = {}
-        self._enclosing: dict[int, Ranked] = {}  # of rows that others are under, where that needed no weighing
         self._told: dict[int, list[float]] = {}  # of rows that were weighed, what judge.rank told of their first
         self._others: dict[str, Search] = {}
 
@@ -67,42 +63,13 @@ class Search:
     def rank(self, row: int) -> Ranked:
         """Returns the best candidates for an old row with their probabilities, the likeliest first."""
         if row not in self._found and not self._take_settled(row):
-            # Outermost first: a row is looked for where the rows it is under are, and in its function; and a comment
-            # where the declaration is that it stands above.
-            declared = self.old.documented(row)
-            if declared >= 0:
-                self.rank(declared)
-            for each in [*self.old.ancestors(row)[-_DEEPEST:], self.old.frames[row]]:
-                if each >= 0 and each != row:
-                    self._place(each)
-            if row not in self._found:  # a bracket and the row that it closes ask for each other
-                self._found[row] = self._rank_row(row)
+            found = self._rank_row(row)
+            self._found.setdefault(row, found)  # a bracket and the row that it closes ask for each other
         return self._found[row]
 
-    def _place(self, row: int) -> None:
-        """Find where a row is that others are under: where that is easily told, it is not weighed."""
-        if row in self._found or row in self._enclosing or self._take_settled(row):
-            return
-        origin = self._there._find_origin(row) if self._there else None
-        if origin:
-            self._enclosing[row] = [origin]
-        elif (at := self._counterparts.find_namesake(row)) >= 0:
-            self._enclosing[row] = [(_NAMESAKE, at)]
-        else:
-            self._found[row] = self._rank_row(row)
-
     def _recall(self, row: int) -> Ranked:
-        """Returns where a row is that others are under, as far as it was asked."""
-        return self._found.get(row) or self._enclosing.get(row, [])
-
-    def _find_origin(self, at: int) -> tuple[float, int] | None:
-        """Returns the old row that was surely found at a new one, and how surely."""
-        claims = [
-            (ranked[0][0], row)
-            for row, ranked in [*self._enclosing.items(), *self._found.items()]
-            if ranked and ranked[0][1] == at
-        ]
-        return max(((chance, row) for chance, row in claims if chance >= _CERTAIN), default=None)
+        """Returns where a row is, as far as it was asked for others or itself."""
+        return self._found.get(row) or self._glance.recall(row)
 
     def _take_settled(self, row: int) -> bool:
         """Returns whether the place of a row is beyond doubt. Then nothing else is looked at, not even the syntax."""
@@ -114,28 +81,30 @@ class Search:
     def _rank_row(self, row: int) -> Ranked:
         if is_bare(self.old.keys[row]):
             return self._bare.rank(row)
-        if (at := self._counterparts.find_single(row, self._recall(self.old.parents[row]))) >= 0:
+        if (at := self._counterparts.find_single(row, self._look(self.old.parents[row]))) >= 0:
             return [(_SINGLE, at)]
         rows, measures = self._measure(row)
         ranked, self._told[row] = rank_measures(measures)
         return [(chance, rows[place]) for chance, place in ranked]
 
-    def _measure(self, row: int) -> tuple[list[int], list[tuple[float, ...]]]:
-        parent = self.old.parents[row]
-        home = self._recall(parent) if parent >= 0 else [(1.0, -1)]
-        heads = self._recall(self.old.frames[row])
-        documented = self._recall(self.old.documented(row))
+    def _look(self, row: int) -> Ranked:
+        """Returns where a row is that is asked for others only; nothing for -1."""
+        return self._glance.place(row) if row >= 0 else []
+
+    def _measure(self, row: int) -> tuple[list[int], list[Sequence[float]]]:
+        parent, declared = self.old.parents[row], self.old.documented(row)
+        home = self._look(parent) if parent >= 0 else [(1.0, -1)]
+        heads, documented = self._look(self.old.frames[row]), self._look(declared)
         rows = self._worth.find(row, home, heads, documented)
-        aligned = self._counterparts.aligned.forward[self.old.documented(row)] if documented else -1
+        aligned = self._counterparts.aligned.forward[declared] if documented else -1
         if documented and documented[0][0] >= SURE and aligned in (-1, documented[0][1]):
             # A comment belongs to what it documents: where that is sure, the others are not looked at.
             mine = [at for at in rows if self.new.documented(at) == documented[0][1]]
             rows = mine or rows
-        return rows, self._evidence.measure(row, rows, home, heads, documented)
+        return rows, self._evidence.measure(row, rows, home, heads)
 
-    def weigh(self, row: int) -> tuple[list[int], list[tuple[float, ...]]]:
+    def weigh(self, row: int) -> tuple[list[int], list[Sequence[float]]]:
         """Returns the candidates of a row and their measures if they have to be weighed: training learns from them."""
-        self.rank(row)
         if self._counterparts.find_settled(row) >= 0 or is_bare(self.old.keys[row]):
             return [], []
         return self._measure(row)
@@ -212,7 +181,7 @@ class Search:
         at = self._counterparts.find_in_block(start, candidates[0].span.start - 1)
         if at >= 0:
             others = tuple(each for each in candidates if each.span.start != at + 1)
-            found = (self._make_candidate(_NAMESAKE, at, start, end), *_cap(others, _NAMESAKE))
+            found = (self._make_candidate(NAMESAKE, at, start, end), *_cap(others, NAMESAKE))
             return found[:MOST_CANDIDATES]
         if candidates[0].confidence < SURE:
             return candidates
@@ -223,23 +192,14 @@ class Search:
         if likeness < _SIMILAR:  # shown to a person, if one is asked
             return (*others[: MOST_CANDIDATES - 1], self._make_candidate(likeness / 2, at, start, end))
         if self.old.frames[start] >= 0:
-            self._place(self.old.frames[start])
-        chance = _NAMESAKE if likeness >= _ALIKE else SURE - 0.01
+            self._glance.place(self.old.frames[start])
+        chance = NAMESAKE if likeness >= _ALIKE else SURE - 0.01
         found = (self._make_candidate(chance, at, start, end), *_cap(tuple(others), chance))
         return found[:MOST_CANDIDATES]
 
     def _judge_again(self, row: int) -> float:
-        """Returns how likely the first candidate of a row is, by what `describe` tells of it.
-
-        What has to be searched for is asked one after the other, and only as long as it may still make a difference.
-        """
-        ranked = self.rank(row)
-        told = [*self._told[row], *self._evidence.ask_words(row), *self._ask_origins(ranked[0][1], row)]
-        chance = foresee(told, SECOND_AND_BESIDE) if len(ranked) > 1 else None
-        if chance is None:
-            told += self._ask_origins(ranked[1][1], row) if len(ranked) > 1 else _NO_SECOND
-            chance = foresee(told, BESIDE)
-        return judge_again([*told, *self._ask_beside(row, ranked[0][1])]) if chance is None else chance
+        """Returns how likely the first candidate of a row is, by what `describe` tells of it."""
+        return judge_again(self.describe(row))
 
     def describe(self, row: int) -> list[float]:
         """Returns what tells whether the first candidate of a row is right, or the row gone.
@@ -259,7 +219,7 @@ class Search:
 
     def _ask_origins(self, at: int, row: int) -> list[float]:
         """Returns how likely a new row was this one, how likely another, and whether this is the likelier."""
-        origins = self._backwards.rank(at)[:3]
+        origins = self._back.place(at)
         mine = max((chance for chance, origin in origins if origin == row), default=0.0)
         other = max((chance for chance, origin in origins if origin != row), default=0.0)
         return [mine, other, float(mine >= _LIKELY and origins[0][1] == row)]
@@ -274,7 +234,7 @@ class Search:
         claim = 0.0
         for step in (-1, 1):
             beside = self._list_beside(row, step)
-            places = [(near - row, *(self.rank(near) or [(0.0, _NOWHERE)])[0]) for near in beside]
+            places = [(near - row, *(self._glance.place(near) or [(0.0, _NOWHERE)])[0]) for near in beside]
             known = [(far, place - at) for far, chance, place in places if chance >= _LIKELY]
             kept = sum(0 < away * step <= abs(far) + _LOOSE for far, away in known)
             found.append(len(known) / len(places) if places else -1.0)
@@ -289,11 +249,6 @@ class Search:
         keys = self.old.keys
         telling = [near for near in range(row + step, last, step) if len(keys[near]) > 2 and not is_bare(keys[near])]
         return telling[:_BESIDE]
-
-    @cached_property
-    def _backwards(self) -> "Search":
-        """Where rows of the new page were in the old one."""
-        return Search(self.new, self.old, there=self)
 
     def _look_elsewhere(self, start: int, end: int) -> list[Candidate]:
         """Returns candidates in other files: as likely as the row is in its block there, and its block in that file."""

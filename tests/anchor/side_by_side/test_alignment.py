@@ -106,7 +106,6 @@ def test_a_file_whose_comments_are_all_settled_is_not_parsed(monkeypatch: pytest
     def parse(text: str, language: str | None) -> None:
         raise AssertionError("parsed")
 
-    monkeypatch.setattr(sys.modules["postil.anchor.syntax.kinds"], "parse", parse)
     monkeypatch.setattr(sys.modules["postil.anchor.syntax.symbols"], "parse", parse)
     old = "".join(f"value_{number} = {number}\n" for number in range(30))
     (found,) = relocate_all(Source(old, "a.py"), Source("import os\n" + old, "a.py"), [Span(15)])

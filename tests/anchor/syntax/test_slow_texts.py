@@ -6,7 +6,6 @@ import msgspec
 import pytest
 
 from postil.anchor.model import Source, Span
-from postil.anchor.page import Page
 from postil.anchor.relocate import relocate_all
 from postil.anchor.syntax import complexity, languages, symbols
 from postil.anchor.syntax.colors import color_rows
@@ -56,13 +55,11 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
 
 
 def read_all(text: str) -> list[object]:
-    page = Page(Source(text, "a.py"))
     return [
         symbols.symbols(text, "python"),
         complexities(text, "python"),
         symbols.syntax_problems(text, "python"),
         color_rows(text, "python", range(20)),
-        [page.kind(row) for row in range(len(page))],
     ]
 
 
@@ -79,7 +76,7 @@ def test_a_worker_reads_what_this_process_would(
     if change[0] == "QUICK_PARSE":
         monkeypatch.setattr(languages, "SLICE", 0.0)
     assert read_all(BROKEN) == here
-    assert {*worker.asked} == {"symbols", "complexities", "problems", "colors", "kinds"}
+    assert {*worker.asked} == {"symbols", "complexities", "problems", "colors"}
 
 
 def test_very_many_names_are_left_to_a_worker(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +145,7 @@ def test_without_a_worker_such_a_text_is_plain(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(languages, "_workers", [])
     monkeypatch.setattr(languages, "HERE", 10)
     forget()
-    assert read_all(TEXT) == [[], [], [], {}, [""] * 1800]
+    assert read_all(TEXT) == [[], [], [], {}]
     forget()
 
 
@@ -158,7 +155,7 @@ def test_a_worker_that_gives_up_is_plain_lines(worker: Worker, monkeypatch: pyte
 
     monkeypatch.setattr(languages, "_workers", [refuse])
     monkeypatch.setattr(languages, "HERE", 10)
-    assert read_all(TEXT) == [[], [], [], {}, [""] * 1800]
+    assert read_all(TEXT) == [[], [], [], {}]
     forget()
 
 

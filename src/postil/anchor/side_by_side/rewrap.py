@@ -17,6 +17,7 @@ from postil.anchor.side_by_side.token_counts import split_rows, split_words
 
 _LONGEST = 100_000  # characters of a row: a minified file is rewrapped too, a dump of data need not be
 _AROUND = 8  # words on each side that must be the same too
+_FEW = 3  # rows that are asked for
 
 
 class Rewrap:
@@ -24,29 +25,50 @@ class Rewrap:
 
     def __init__(self, old: Page, new: Page) -> None:
         self._old, self._new = old, new
+        self._asked = 0
 
     def find_row(self, row: int) -> int:
         """Returns the new row of the first word of an old row, or -1 where the words around it are not the same."""
-        words = _list_words(self._old, row)
-        if not words:
-            return -1
-        around = [*self._list_beside(row, -1), *words, *self._list_beside(row, 1)]
-        if f" {' '.join(around)} " not in self._line:
+        self._asked += 1
+        around = self._collect(row) if self._asked <= _FEW else self._cut(row)
+        if not around or f" {' '.join(around)} " not in self._line:
             return -1  # words that are nowhere in one run need no alignment
-        start, stop = self._starts[row], self._starts[row + 1]
-        low, high = max(0, start - _AROUND), min(self._starts[-1], stop + _AROUND)
+        low, high = self._bound(row)
         for first, last, shift in self._runs:
             if first <= low and high <= last:
-                return bisect_right(self._starts_now, start + shift) - 1
+                start = _list_words(self._old)[1][row]
+                return bisect_right(_list_words(self._new)[1], start + shift) - 1
         return -1
 
-    def _list_beside(self, row: int, step: int) -> list[str]:
-        """Returns the words next to those of an old row, above (step -1) or below it, in their order."""
-        found: list[str] = []
-        while len(found) < _AROUND and 0 <= (row := row + step) < len(self._old):
-            words = _list_words(self._old, row)
-            found = [*words, *found] if step < 0 else [*found, *words]
-        return found[-_AROUND:] if step < 0 else found[:_AROUND]
+    def _bound(self, row: int) -> tuple[int, int]:
+        """Returns the first and the last but one of the words of an old row and those around it."""
+        words, starts = _list_words(self._old)
+        return max(0, starts[row] - _AROUND), min(len(words), starts[row + 1] + _AROUND)
+
+    def _cut(self, row: int) -> list[str]:
+        """Returns the words of an old row and those around it; nothing where it has none."""
+        words, starts = _list_words(self._old)
+        low, high = self._bound(row)
+        return words[low:high] if starts[row] < starts[row + 1] else []
+
+    def _collect(self, row: int) -> list[str]:
+        """Returns the same without reading the whole page: sooner done for a few rows."""
+        read = self._read
+        found = read(row)
+        above: list[str] = []
+        below: list[str] = []
+        at = row
+        while found and len(above) < _AROUND and at > 0:
+            at -= 1
+            above = [*read(at), *above]
+        at = row
+        while found and len(below) < _AROUND and at + 1 < len(self._old):
+            at += 1
+            below += read(at)
+        return [*above[-_AROUND:], *found, *below[:_AROUND]]
+
+    def _read(self, row: int) -> list[str]:
+        return split_words(self._old.rows[row].lower()[:_LONGEST])
 
     @cached_property
     def _line(self) -> str:
@@ -54,29 +76,9 @@ class Rewrap:
         return f" {' '.join(split_words(_lower(self._new)))} "
 
     @cached_property
-    def _starts(self) -> list[int]:
-        return [0, *accumulate(map(len, self._words))]
-
-    @cached_property
-    def _words(self) -> list[list[str]]:
-        return _split_rows(self._old)
-
-    @cached_property
-    def _now(self) -> list[list[str]]:
-        return _split_rows(self._new)
-
-    @cached_property
-    def _starts_now(self) -> list[int]:
-        return [0, *accumulate(map(len, self._now))]
-
-    @cached_property
     def _runs(self) -> list[tuple[int, int, int]]:
         """The first old word of each run, one past the last, and how far the run moved."""
-        return _find_runs([*chain.from_iterable(self._words)], [*chain.from_iterable(self._now)])
-
-
-def _list_words(page: Page, row: int) -> list[str]:
-    return split_words(page.rows[row].lower()[:_LONGEST])
+        return _find_runs(_list_words(self._old)[0], _list_words(self._new)[0])
 
 
 @lru_cache(2)
@@ -91,9 +93,11 @@ def _lower(page: Page) -> str:
     return lowered
 
 
-def _split_rows(page: Page) -> list[list[str]]:
-    """Returns the words of every row, in small letters."""
-    return split_rows(_lower(page))[: len(page.rows)]
+@lru_cache(2)
+def _list_words(page: Page) -> tuple[list[str], list[int]]:
+    """Returns the words of a page in small letters, and where those of each row begin; at last, how many there are."""
+    rows = split_rows(_lower(page))[: len(page.rows)]
+    return [*chain.from_iterable(rows)], [*accumulate(map(len, rows), initial=0)]
 
 
 def _find_runs(a: list[str], b: list[str]) -> list[tuple[int, int, int]]:

@@ -1,11 +1,11 @@
-"""What is compared of the rows of two pages, made once for each row that is asked for and kept for both directions."""
+"""What is compared of the rows of two pages, made once for each row that is asked for."""
 
 from bisect import bisect_left
 from functools import cached_property
 from math import fsum, log1p
 from typing import NamedTuple
 
-from postil.anchor.page import Page, count_tokens, is_remark
+from postil.anchor.page import Page, count_tokens
 
 _CONTEXT = 4  # telling rows above and below that are compared
 _LONGEST = 120  # characters of each of them
@@ -18,14 +18,8 @@ class Facts(NamedTuple):
 
     key: str
     header: list[str]
-    header_rows: float
     name: str
     opening: str
-    kind: str
-    indent: int
-    remark: bool
-    twins: float
-    """How often such a row stands there, as a logarithm."""
     before: str
     after: str
     """The telling rows just above and below, joined."""
@@ -33,12 +27,8 @@ class Facts(NamedTuple):
     below: str
     """The rows next to this one, blank ones left out."""
     parent: int
-    previous: int
-    following: int
-    """The rows before and after this one under the same row."""
     end: int
     frame: int
-    owner: tuple[str, ...]
     body: frozenset[str]
     """The words under the row."""
     statement: frozenset[str]
@@ -64,23 +54,15 @@ class PageFacts(dict[int, Facts]):
         values = (
             key,
             header,
-            float(page.header_rows(row)),
             page.name(row),
             page.opening(row),
-            page.kind(row),
-            page.indents[row],
-            is_remark(key),
-            log1p(len(page.places[key])),
             before,
             after,
             above,
             below,
             page.parents[row],
-            page.before(row),
-            page.after(row),
             page.ends[row],
             page.frames[row],
-            page.owners.get(row, ()),
             body,
             body.union(header),
             tokens,
@@ -140,14 +122,8 @@ class Weights(dict[str, float]):
 
 
 class RowFacts:
-    """The facts of both pages. What is the same in both directions is kept for both."""
+    """The facts of both pages."""
 
     def __init__(self, old: Page, new: Page) -> None:
         self.weights = Weights(old, new)
         self.old, self.new = PageFacts(old, self.weights), PageFacts(new, self.weights)
-
-    def turn(self) -> "RowFacts":
-        """Returns the same facts for the way back."""
-        turned = RowFacts.__new__(RowFacts)
-        turned.weights, turned.old, turned.new = self.weights, self.new, self.old
-        return turned

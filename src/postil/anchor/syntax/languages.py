@@ -260,7 +260,7 @@ def is_code(text: str, language: str | None) -> bool:
 
 # Texts that are not parsed here are a worker's, which can be ended and has limits. Here is only the question: who
 # starts workers says so with `ask_slow_texts_of`; without one, such a text is plain lines.
-What: TypeAlias = Literal["symbols", "problems", "complexities", "kinds", "colors"]
+What: TypeAlias = Literal["symbols", "problems", "complexities", "colors"]
 
 
 class Question(Struct, frozen=True, array_like=True):

@@ -158,8 +158,6 @@ def answer(question: Question) -> bytes:
     """Returns what is read from a text, by this process."""
     from postil.anchor.syntax.colors import color_rows
     from postil.anchor.syntax.complexity import complexities
-    from postil.anchor.syntax.kinds import list_kinds
-    from postil.anchor.syntax.languages import parse
     from postil.anchor.syntax.symbols import symbols, syntax_problems
 
     text, language = question.text.decode("utf-8", "surrogatepass"), question.language
@@ -172,9 +170,6 @@ def answer(question: Question) -> bytes:
             found = complexities(text, language)
         case "colors":
             found = color_rows(text, language, question.rows)
-        case "kinds":
-            parsed = parse(text, language)
-            found = list_kinds(parsed, text) if parsed else ((), ())
     return msgspec.msgpack.encode(found)
 
 

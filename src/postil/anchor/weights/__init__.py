@@ -1,0 +1,1 @@
+"""What judge.py weighs by: sums of decision trees, learnt."""
