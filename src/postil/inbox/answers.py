@@ -10,6 +10,7 @@ import msgspec
 
 from postil.core import call
 from postil.core.answer import Answer
+from postil.core.failure import NotFound
 from postil.core.others.framing import CODE, MARGIN, Piece, describe_writer, join_pieces, make_piece
 from postil.inbox import contract
 from postil.inbox.anchoring import Anchor
@@ -418,6 +419,15 @@ class Printed(Answer, frozen=True):
     def for_model(self) -> str:
         """As the program that reads it wants it."""
         return self.output
+
+
+class NotSetUp(Printed, frozen=True):
+    """What is said to who asks whether something is set up, and it is not."""
+
+    @property
+    def exit_status(self) -> int:
+        """As for everything that is not there."""
+        return NotFound.exit_status
 
 
 class PrintedPart(Printed, frozen=True):

@@ -49,6 +49,17 @@ def test_checking_what_is_not_there_says_how_to_set_it_up(repository: Path, tmp_
     assert "postil setup cursor --write" in done.stderr
 
 
+@pytest.mark.parametrize("program", ["lazygit", "git"])
+def test_checking_a_program_that_is_not_set_up_ends_as_for_an_assistant(
+    program: str, repository: Path, tmp_path: Path
+) -> None:
+    done = run("postil", "setup", program, "--check", cwd=repository, **home(tmp_path))
+    assert (done.returncode, done.stdout) == (5, f"Not set up: run `postil setup {program}`\n")
+    assert run("postil", "setup", program, "--write", cwd=repository, **home(tmp_path)).returncode == 0
+    assert run("postil", "setup", program, "--check", cwd=repository, **home(tmp_path)).returncode == 0
+    assert run("postil", "setup", program, "--remove", cwd=repository, **home(tmp_path)).returncode == 0
+
+
 def test_an_entry_whose_program_is_gone_is_unreachable(repository: Path, tmp_path: Path) -> None:
     path = file_of("codex", repository, tmp_path)
     path.parent.mkdir(parents=True)

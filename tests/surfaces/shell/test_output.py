@@ -5,7 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from tests.surfaces.programs import run
+from tests.surfaces.programs import BIN, run
 from tests.surfaces.terminals import Terminal, postil
 
 
@@ -113,6 +113,14 @@ def test_json_on_a_terminal_holds_the_same_data_and_nothing_hidden(repository: P
     shown = on_a_terminal("comments", "list", "--json", cwd=repository)
     assert not HIDDEN & set(shown)
     assert json.loads(shown) == json.loads(run("postil", "comments", "list", "--json", cwd=repository).stdout)
+
+
+def test_a_picture_goes_to_a_file_and_not_to_a_terminal(repository: Path) -> None:
+    picture = b"\x89PNG\r\n\x1a\n\x1b]0;steered\x07\x9b31m"
+    (repository / "p.png").write_bytes(picture)
+    shown = on_a_terminal("workspace", "picture", "p.png", cwd=repository)
+    assert "steered" not in shown
+    assert subprocess.check_output([BIN / "postil", "workspace", "picture", "p.png"], cwd=repository) == picture
 
 
 def test_nothing_that_others_write_is_a_colour(repository: Path) -> None:

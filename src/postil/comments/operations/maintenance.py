@@ -184,6 +184,15 @@ class GitSetUp(Answer, frozen=True):
         return self.did
 
 
+class GitNotSetUp(GitSetUp, frozen=True):
+    """What is said to who only asks."""
+
+    @property
+    def exit_status(self) -> int:
+        """As for everything that is not there."""
+        return NotFound.exit_status
+
+
 class Merged(Answer, frozen=True):
     """A sidecar merged by the driver."""
 
@@ -417,8 +426,9 @@ class MaintenanceTools:
         root = self._context.tree.root
         both = (("--get", f"merge.{DRIVER}.driver"), ("--get", f"diff.{DRIVER}.textconv"))
         driver = all(self._has_setting(root, asked) for asked in both)
-        yes = "git merges comment files with Postil"
-        return GitSetUp(attributes, driver, yes if attributes and driver else "Not set up: run `postil setup git`")
+        if attributes and driver:
+            return GitSetUp(True, True, "git merges comment files with Postil")
+        return GitNotSetUp(attributes, driver, "Not set up: run `postil setup git`")
 
     @staticmethod
     def _has_setting(root: str, asked: tuple[str, str]) -> bool:

@@ -124,12 +124,12 @@ def read_ours(repository: Repository | None, config: str) -> str | None:
 
 
 def describe_installed(repository: Repository | None, config: str) -> str:
-    """Returns where our bindings are and which key sends a remark, of the repository or of the person."""
+    """Returns where our bindings are and which key sends a remark, of the repository or of the person; else nothing."""
     for each in (repository, None) if repository is not None else (None,):
         text = read_ours(each, config)
         if text is not None:
             return f"Set up: {find_key(text)} in {os.path.join(find_folder(each, config), FILE)}"
-    return "Not set up: run `postil setup lazygit`"
+    return ""
 
 
 def find_key(text: str) -> str:

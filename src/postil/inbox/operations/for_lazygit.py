@@ -9,7 +9,7 @@ from msgspec import Meta
 from postil.core import call
 from postil.core.group import Finding, check
 from postil.core.operation import Spelling, reads, writes
-from postil.inbox.answers import Picked, Printed
+from postil.inbox.answers import NotSetUp, Picked, Printed
 from postil.inbox.contract import MOST_SHOWN
 from postil.inbox.lazygit.binding import KEY
 from postil.inbox.model import Context
@@ -120,7 +120,8 @@ class LazygitTools:
         from postil.inbox.lazygit.install import describe_installed, find_version, install, renew, uninstall
 
         if check:
-            return Printed(describe_installed(self._inbox.repository_or_none(), self._inbox.config_folder))
+            found = describe_installed(self._inbox.repository_or_none(), self._inbox.config_folder)
+            return Printed(found) if found else NotSetUp("Not set up: run `postil setup lazygit`")
         config, version, program = self._inbox.config_folder, find_version(), find_own_program()
         if print:
             return Printed(format_bindings(key, version, program))

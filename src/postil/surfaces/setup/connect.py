@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from postil.core.answer import Answer
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import Failure, NotAllowed, NotFound
 from postil.core.others.one_line import on_one_line
@@ -23,7 +24,7 @@ from postil.surfaces.setup.probe import try_entry
 from postil.surfaces.shell.argv import Globals
 from postil.surfaces.shell.commands import Usage, near
 from postil.surfaces.shell.flags import Parser
-from postil.surfaces.shell.output import readable, say, table, tell
+from postil.surfaces.shell.output import say, table, tell
 
 LONGEST_ADDRESS = 200
 """Characters of an address that are shown."""
@@ -159,10 +160,10 @@ def list_programs(composed: Composition) -> list[tuple[str, OperationEntry]]:
 def is_set_up(composed: Composition, program: OperationEntry) -> bool:
     """Returns whether a part says that it is set up: its command has `--check`, which changes nothing."""
     try:
-        said = readable(composed.registry().method(program)(check=True))
+        answer = composed.registry().method(program)(check=True)
     except Failure:
         return False
-    return isinstance(said, str) and not said.startswith("Not set up")
+    return isinstance(answer, Answer) and answer.exit_status == 0
 
 
 def _list(composed: Composition, root: str, as_json: bool) -> int:

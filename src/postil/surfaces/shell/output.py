@@ -11,7 +11,7 @@ import msgspec
 
 from postil.core.answer import Answer, Verbatim, in_rows
 from postil.core.call import Call, Caller, Level, Question, current
-from postil.core.failure import Failure
+from postil.core.failure import Failure, InvalidArguments
 from postil.core.others.visible import harmless, paint
 from postil.settings.model import Settings, Terminal
 from postil.workspace.program import find_program
@@ -148,6 +148,10 @@ def _show(result: object, settings: Settings, *, as_json: bool) -> int:
         _write(_json(result))
     else:
         said = readable(result)
+        if isinstance(said, bytes) and sys.stdout.isatty():
+            raise InvalidArguments(
+                "This is no text: its bytes would steer the terminal", advice="Write them to a file: add > FILE"
+            )
         _paged(said, settings.terminal, colors)
     return result.exit_status if isinstance(result, Answer) else 0
 
