@@ -1,5 +1,8 @@
 """A text cut into rows: what is under what, where blocks end, what a row opens and names."""
 
+from time import process_time
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -102,3 +105,13 @@ def test_a_word_is_found_as_a_whole_and_once_a_row() -> None:
     text = page("name names\nrename name name\n\nother\nname")
     assert find_word(text, "name") == [0, 1, 4]
     assert find_word(text, "absent") == []
+
+
+@pytest.mark.parametrize("above", ["# a\n", "@d\n"])
+def test_what_every_row_above_a_declaration_belongs_to_is_found_in_linear_time(above: str) -> None:
+    """Rows that each looked for it took 41 s for 3,000 comments in 48 kB."""
+    held = page(above * 15_000 + "def f(): pass\n", "a.py")
+    begun = process_time()
+    assert {held.documented(row) for row in range(15_000)} == {15_000}
+    assert max(len(held.comment_above(row)) for row in range(len(held))) <= 200
+    assert process_time() - begun < 3

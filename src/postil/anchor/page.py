@@ -165,19 +165,32 @@ class Page:
 
     def documented(self, row: int) -> int:
         """The declaration that a row of a comment stands above, or -1: the first row below that is no comment."""
-        at = row
-        while at < len(self.keys) and is_remark(self.keys[at]):
-            at += 1
-        while at < len(self.keys) and self.keys[at].startswith("@"):
-            at += 1
+        at = self._declared[row]
         return at if row < at < len(self.keys) and self.keys[at] else -1
+
+    @cached_property
+    def _declared(self) -> list[int]:
+        """For each row the first one from there on that is neither a comment nor, behind those, a decorator."""
+        end = len(self.keys)
+        behind, found = end, [end] * end
+        for row in range(end - 1, -1, -1):
+            behind = behind if self.keys[row].startswith("@") else row
+            remark = is_remark(self.keys[row])
+            found[row] = (found[row + 1] if row + 1 < end else end) if remark else behind
+        return found
+
+    @cached_property
+    def _decorated(self) -> list[int]:
+        """For each row the first one of the decorators that stand right above it, else itself."""
+        found = list(range(len(self.keys)))
+        for row in range(1, len(self.keys)):
+            if self.keys[row - 1].startswith("@"):
+                found[row] = found[row - 1]
+        return found
 
     def comment_above(self, row: int) -> range:
         """The rows of the comment that stands above a declaration."""
-        last = row
-        while last and self.keys[last - 1].startswith("@"):
-            last -= 1
-        first = last
+        first = last = self._decorated[row]
         while first and last - first < _LONGEST_COMMENT and is_remark(self.keys[first - 1]):
             first -= 1
         return range(first, last)
