@@ -333,3 +333,31 @@ def test_many_large_comment_files_are_never_held_together(bare: Path) -> None:
     assert not one.has_changed()
     assert len(git(one.folder, "ls-tree", "-r", "--name-only", head).split()) == many + 1
     assert git(one.folder, "cat-file", "-s", f"{head}:f11.py.comments") == str(2 * size)
+
+
+def test_of_comment_files_that_are_too_large_to_be_merged_ours_stay_and_none_is_held_beside_another(bare: Path) -> None:
+    """Ours, theirs and what both were made of stood in memory together, before the merge of them was refused."""
+    size = 13 << 20
+
+    def make_large(letter: str) -> Callable[[Path], object]:
+        return lambda work: [(work / f"f{at}.py.comments").write_bytes(letter.encode() * size) for at in range(3)]
+
+    push(bare, make_large("a"))
+    one = clone_at(bare, "one")
+    one.begin("", 0)
+    write(one, "f0.py.comments", "o" * size)
+    Path(one.folder, "f1.py.comments").unlink()
+    one.publish(1, "alice")
+    one.accept()
+    push(bare, make_large("t"))
+    tracemalloc.start()
+    try:
+        assert one.follow()
+        assert tracemalloc.get_traced_memory()[1] < 3 * size
+    finally:
+        tracemalloc.stop()
+    assert {name: text[:1] for name, text in comments(one).items()} == {
+        "f0.py.comments": "o",
+        "f1.py.comments": "t",
+        "f2.py.comments": "t",
+    }

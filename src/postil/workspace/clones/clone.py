@@ -16,6 +16,7 @@ from postil.core import limits
 from postil.core.failure import Unreachable
 from postil.workspace.clones import snapshot
 from postil.workspace.clones.snapshot import Snapshot
+from postil.workspace.digest import blob_id
 from postil.workspace.disk import read_whole
 from postil.workspace.failures import GitTimedOut, LockBusy, UnsafePath
 from postil.workspace.files import FileLock, atomic_write, make_folder, read_file, remove_file
@@ -186,17 +187,19 @@ class SharedClone:
         base = snapshot.list_blobs(self.folder, before) if snapshot.find_commit(self.folder, before) else {}
         theirs = snapshot.list_blobs(self.folder, source)
         present = {*snapshot.list_files(self.folder)}
-        for name in sorted({*base, *theirs}):
-            if base.get(name) == theirs.get(name):
-                continue
-            ours = self._read(name) if name in present else None
-            was, new = (self._blob(each.get(name)) for each in (base, theirs))
+        moved = [name for name in sorted({*base, *theirs}) if base.get(name) != theirs.get(name)]
+        sizes = snapshot.read_sizes(self.folder, {each.get(name) or "" for name in moved for each in (base, theirs)})
+        for name in moved:
+            was, new = (oid if (oid := each.get(name)) in sizes else None for each in (base, theirs))
             if new is None and (name in theirs or (name in base and was is None)):
                 continue  # a link, a folder or a giant is, or was, no comment file: ours stays
-            if ours == was:
-                self._write(name, new)
-            elif ours != new:
-                self._write(name, self._merge(name, was, ours, new))
+            ours = blob_id(self._read(name), len(source)) if name in present else None
+            size = sum(sizes.get(each or "", 0) for each in (was, new)) + (self._look(name)[1] if ours else 0)
+            if ours == was or (ours is None and size > limits.MERGED):
+                self._write(name, self._blob(new))
+            elif ours != new and size <= limits.MERGED:  # else ours stays, and theirs in the commits it came with
+                held = self._read(name) if ours else None
+                self._write(name, self._merge(name, self._blob(was), held, self._blob(new)))
         self._recorded = msgspec.structs.replace(self._recorded, source=source)
 
     def _blob(self, oid: str | None) -> bytes | None:

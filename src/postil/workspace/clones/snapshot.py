@@ -89,6 +89,20 @@ def list_refs(root: str) -> dict[str, str]:
     return {ref: oid for oid, _, ref in pairs}
 
 
+def read_sizes(root: str, names: Collection[str]) -> dict[str, int]:
+    """Returns how large blobs are, without giants. Raises GitFailed where one is missing."""
+    asked = sorted(filter(None, names))
+    told = run_git(root, "cat-file", "--batch-check", input="".join(f"{name}\n" for name in asked).encode("ascii"))
+    found: dict[str, int] = {}
+    for name, line in zip(asked, told.splitlines(), strict=True):
+        size = line.rpartition(b" ")[2]
+        if not size.isdigit():
+            raise GitFailed("cat-file", 1, f"{name} is missing")
+        if int(size) <= limits.FILE:
+            found[name] = int(size)
+    return found
+
+
 def read_blobs(root: str, names: Collection[str]) -> Generator[bytes | None]:
     """Yields the content of blobs that are there, one after the other: nobody holds all of them. None for a giant."""
     if not names:
