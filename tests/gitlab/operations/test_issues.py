@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from postil.gitlab.failures import GitLabFailure
+from postil.gitlab.operations import presentation
+from tests.emulator.app import Emulator
 from tests.gitlab.answers import direct
 from tests.gitlab.groups import Groups
 
@@ -37,3 +41,33 @@ async def test_an_issue_is_changed_and_noted(gitlab: Groups) -> None:
     assert [note.body for note in notes] == ["Seen it too.\n", "Done."]
     await gitlab.issues.update_issue(123, 1, assignee_id=0)
     assert (await gitlab.issues.get_issue(123, issue_iid=1)).assignee is None
+
+
+async def test_texts_that_are_slow_to_clean_hold_up_nobody_else(
+    gitlab: Groups, emulator: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A description of a million joined signs: for 0.8 s nobody was answered."""
+    emulator.world.projects[0].issues[0]["description"] = "\u0628\u200d" * 100_000
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0.001)
+
+    fit, at_once = presentation.fit_for_models, list[int]()
+
+    def note(*given: object) -> object:
+        before = turns
+        try:
+            return fit(*given)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
+        finally:
+            at_once.append(turns - before)
+
+    monkeypatch.setattr(presentation, "fit_for_models", note)
+    counting = asyncio.create_task(count())
+    await gitlab.issues.get_issue(123, issue_iid=1)
+    await gitlab.issues.list_issues(123)
+    counting.cancel()
+    assert min(at_once) > 2

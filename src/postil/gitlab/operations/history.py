@@ -31,7 +31,7 @@ from postil.gitlab.operations.arguments import (
     check_time,
 )
 from postil.gitlab.operations.marks import reads
-from postil.gitlab.operations.presentation import fit_for_models, list_page, remember
+from postil.gitlab.operations.presentation import fit_beside_others, list_page, remember
 from postil.gitlab.part import GitLab
 from postil.gitlab.policy.strangers_code import check_on_branch
 
@@ -97,7 +97,7 @@ class HistoryOperations:
             self._gitlab.get_one(route, None, options), self._list_diffs(f"{route}/diff", options)
         )
         whole = read(CommitDetails, about, diffs=_read_changes(rows, only))
-        return _limit_diffs(whole, wanted, max_bytes)
+        return _limit_diffs(await fit_beside_others(whole), wanted, max_bytes)
 
     @reads(
         "compare_refs", toolset="code", shell="gitlab compare", positional=("project_id", "base", "head"),
@@ -128,7 +128,7 @@ class HistoryOperations:
         raw = await self._gitlab.get_one(route, query, ReadOptions(cache, cache_ttl))
         commits = [read(CommitItem, one) for one in raw.records("commits")]
         whole = read(Comparison, raw, commits=commits, diffs=_read_changes(raw.records("diffs"), only))
-        return _limit_diffs(whole, wanted, max_bytes)
+        return _limit_diffs(await fit_beside_others(whole), wanted, max_bytes)
 
     @reads(
         "blame_file", toolset="code", shell="gitlab blame", positional=("project_id", "file_path"),
@@ -155,7 +155,7 @@ class HistoryOperations:
         route = f"{project}/repository/files/{make_route(path)}/blame"
         reply = await self._gitlab.get(route, query, ReadOptions(cache, cache_ttl))
         ranges = _read_blame(list_records(reply.json()), wanted[0] if wanted else 1)
-        whole = fit_for_models(Blame(path, ranges))
+        whole = await fit_beside_others(Blame(path, ranges))
         return _limit_ranges(whole, max_bytes)
 
     @reads("list_refs", toolset="code", shell="gitlab refs", positional=("project_id",))
@@ -185,13 +185,13 @@ def _read_changes(rows: list[Record], only: str | None) -> list[Change]:
 
 
 def _limit_diffs(whole: W, wanted: tuple[int, int | None] | None, max_bytes: int | None) -> W:
-    """Return a commit or a comparison with what a model has room for."""
-    fit, said = _limit_commits(fit_for_models(whole), room_for_text(max_bytes) // 2)
+    """Return a commit or a comparison, fit for models, with what one has room for."""
+    fit, said = _limit_commits(whole, room_for_text(max_bytes) // 2)
     about = replace(fit, diffs=[]).write()
     diffs, left = limit_changes(fit.diffs, wanted, room_for_text(max_bytes) - measure(about))
     return remember(
         replace(fit, diffs=diffs, left_out="; ".join(filter(None, [said, left])) or UNSET),
-        fit_for_models(whole),
+        whole,
         max_bytes,
     )
 

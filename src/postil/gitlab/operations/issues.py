@@ -44,7 +44,7 @@ from postil.gitlab.operations.arguments import (
     UserFilter,
 )
 from postil.gitlab.operations.marks import CONTRACT, destroys, reads, writes
-from postil.gitlab.operations.presentation import fit_for_models, limit_prose, list_page
+from postil.gitlab.operations.presentation import fit_beside_others, limit_prose, list_page
 from postil.gitlab.part import GitLab
 
 
@@ -112,7 +112,7 @@ class IssueOperations:
             path = await self._pointer.issue(project_id, issue_id if issue_iid is None else issue_iid)
             raw = await self._gitlab.get_one(path, None, options)
         self._gitlab.learn_issues([raw])
-        return limit_prose(fit_for_models(read(IssueDetails, raw)), max_bytes)
+        return limit_prose(await fit_beside_others(read(IssueDetails, raw)), max_bytes)
 
     @writes(
         "create_issue",

@@ -37,7 +37,7 @@ from postil.gitlab.operations.arguments import (
     Users,
 )
 from postil.gitlab.operations.marks import CONTRACT, destroys, reads, writes
-from postil.gitlab.operations.presentation import fit_for_models, limit_prose, list_page
+from postil.gitlab.operations.presentation import fit_beside_others, limit_prose, list_page
 from postil.gitlab.part import GitLab
 
 TOOLSET = "review"
@@ -110,7 +110,7 @@ class MergeRequestOperations:
         """Get one merge request in full"""
         path = await self._pointer.merge_request(project_id, merge_request_iid)
         raw = await self._gitlab.get_one(path, None, ReadOptions(cache, cache_ttl))
-        return limit_prose(fit_for_models(read(answers.MergeRequestDetails, raw)), max_bytes)
+        return limit_prose(await fit_beside_others(read(answers.MergeRequestDetails, raw)), max_bytes)
 
     @writes(
         "create_merge_request",

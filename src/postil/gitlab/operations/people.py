@@ -19,7 +19,14 @@ from postil.gitlab.model import IssueRow, MergeRequestRow, Todo
 from postil.gitlab.operations.answers import Myself, MyWork, Users
 from postil.gitlab.operations.arguments import Cache, CacheTtl, Page, PerPage
 from postil.gitlab.operations.marks import reads
-from postil.gitlab.operations.presentation import SHORT, count_sizes, fit_for_models, list_page, remember
+from postil.gitlab.operations.presentation import (
+    SHORT,
+    count_sizes,
+    fit_beside_others,
+    fit_for_models,
+    list_page,
+    remember,
+)
 from postil.gitlab.part import GitLab
 from postil.gitlab.policy.guard import WITHHELD
 
@@ -56,7 +63,7 @@ class PeopleOperations:
         )
         kinds = (("reviews", reviews), ("merge requests", own), ("issues", issues), ("to-dos", todos))
         more = [name for name, (_, has_next) in kinds if has_next]
-        return _limit_work(fit_for_models(whole, SHORT), more)
+        return _limit_work(await fit_beside_others(whole, SHORT), more)
 
     @reads("whoami", toolset="admin", shell="gitlab whoami")
     async def whoami(self, cache: Cache = False, cache_ttl: CacheTtl = 300) -> Myself:

@@ -32,7 +32,7 @@ from postil.gitlab.operations.arguments import (
     check_optional_line,
 )
 from postil.gitlab.operations.marks import CONTRACT, reads, writes
-from postil.gitlab.operations.presentation import fit_for_models, list_page, remember
+from postil.gitlab.operations.presentation import fit_beside_others, list_page, remember
 from postil.gitlab.part import GitLab
 from postil.gitlab.policy.strangers_code import check_run
 
@@ -106,7 +106,7 @@ class PipelineOperations:
         shown = [read(Job, job, log_tail=ends.get(id(job))) for job in jobs]
         untold = max(0, len(failed) - MOST_LOGS)
         original = read(answers.PipelineDetails, raw, jobs=shown, untold_failures=untold, children=children)
-        return _limit_jobs(fit_for_models(original), [read(Job, job) for job in failed[MOST_LOGS:]])
+        return _limit_jobs(await fit_beside_others(original), [read(Job, job) for job in failed[MOST_LOGS:]])
 
     @reads(
         "get_job_log", toolset="ci", shell="gitlab job-log", positional=("project_id", "job_id"),

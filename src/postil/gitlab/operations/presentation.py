@@ -6,6 +6,7 @@ lists have both of the contract's forms there.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from copy import copy
 from operator import is_
@@ -32,6 +33,8 @@ D = TypeVar("D", bound="Details")
 L = TypeVar("L", bound="Listing")
 SHORT = 60
 """Characters of a description in a list that a model reads; `get_issue` and the like give all of it."""
+_LONG = 16_384
+"""Characters, of texts that are not plain, that are cleaned at once: twenty thousand may take 0.1 s."""
 _PROSE = ("description", "body", "message")
 
 
@@ -119,7 +122,7 @@ async def list_page(
 ) -> L:
     """Read a page of a list as a listing of this kind, fit for models; `plain` is the kind that programs get."""
     rows, pagination = await gitlab.get_page(path, query, options, keeps)
-    fit = fit_for_models(read_rows(kind, rows, pagination=pagination), kind.longest)
+    fit = await fit_beside_others(read_rows(kind, rows, pagination=pagination), kind.longest)
     if plain is not None:
         force_setattr(fit, "original", read_rows(plain, rows, pagination=pagination))
     return limit_rows(fit, max_bytes)
@@ -213,6 +216,31 @@ def _cut_prose(value: Any, room: int) -> Any:
             kept = max(1, count_fitting([msgspec.json.encode(one).decode() for one in inner], room // 2))
             changes[name] = [_cut_prose(one, room // 2 // kept) for one in inner[:kept]]
     return msgspec.structs.replace(value, **changes) if changes else value
+
+
+async def fit_beside_others(original: A, longest: int | None = None) -> A:
+    """Return the same; what is long, as anybody may have written it, is cleaned in a thread: all wait for the loop."""
+    if _count_left(original, _LONG) > 0:
+        return fit_for_models(original, longest)
+    return await asyncio.to_thread(fit_for_models, original, longest)
+
+
+def _count_left(value: object, left: int) -> int:
+    """Return what is left of so many characters behind the texts of an answer that are not plain; 0 if it has more."""
+    if isinstance(value, str):
+        return left if value.isascii() and "&" not in value else max(0, left - len(value))
+    if isinstance(value, list):
+        items = cast(list[object], value)
+    elif isinstance(value, Struct):
+        items = [getattr(value, name) for name in value.__struct_fields__]
+    else:
+        return left
+    for item in items:
+        if not left:
+            break
+        if isinstance(item, (str, list, Struct)):
+            left = _count_left(cast(object, item), left)
+    return left
 
 
 def fit_for_models(original: A, longest: int | None = None, *, read_as: A | None = None) -> A:

@@ -20,7 +20,7 @@ from postil.gitlab.operations.arguments import (
     check_optional_line,
 )
 from postil.gitlab.operations.marks import CONTRACT, reads
-from postil.gitlab.operations.presentation import fit_for_models, limit_prose, list_page
+from postil.gitlab.operations.presentation import fit_beside_others, limit_prose, list_page
 from postil.gitlab.part import GitLab
 
 
@@ -65,7 +65,7 @@ class ProjectOperations:
         """Get details of one project"""
         project = await self._pointer.project(project_id)
         raw = await self._gitlab.get_one(project, {"statistics": True}, ReadOptions(cache, cache_ttl))
-        return limit_prose(fit_for_models(read(ProjectDetails, raw)), max_bytes)
+        return limit_prose(await fit_beside_others(read(ProjectDetails, raw)), max_bytes)
 
     @reads("search_projects", toolset=CONTRACT, shell="gitlab search-projects", positional=("search",))
     async def search_projects(

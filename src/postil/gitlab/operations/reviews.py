@@ -21,7 +21,7 @@ from postil.gitlab.model import Change
 from postil.gitlab.operations import answers, arguments
 from postil.gitlab.operations.arguments import Cache, CacheTtl, Iid, Lines, MaxBytes, Page, PerPage, Project
 from postil.gitlab.operations.marks import reads, writes
-from postil.gitlab.operations.presentation import fit_for_models, list_page, remember
+from postil.gitlab.operations.presentation import fit_beside_others, list_page, remember
 from postil.gitlab.part import GitLab
 from postil.gitlab.policy.guard import WITHHELD
 
@@ -85,7 +85,7 @@ class ReviewOperations:
         if self._gitlab.guard.policy.lockdown and about.text("title") == WITHHELD:
             # a diff is its author's words, and so are file names
             return answers.Changes([Change(None, None, WITHHELD) for _ in original.diffs], pagination=pagination)
-        fit = fit_for_models(original)
+        fit = await fit_beside_others(original)
         room = room_for_text(max_bytes)
         shown, left = limit_changes(fit.diffs, wanted, room)
         head = check_commit(about.record("diff_refs").text("head_sha")) or about.text("sha") or UNSET
