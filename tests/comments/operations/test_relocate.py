@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from postil.comments.operations.views import ViewTools
 from postil.comments.show.one_comment import show_line
-from postil.core.failure import NotFound
+from postil.core.failure import Conflict, NotFound
 from tests.comments.shop import CODE, add_at
 from tests.comments.workspaces import FUNCTIONS, Comments, commit, root_of, sidecar, split, workspace, write
 from tests.workspace.repositories import git
@@ -277,3 +278,28 @@ def test_a_comment_in_review_is_listed_where_its_file_is_and_goes_along(tmp_path
     after = comments.show(unsure).comment
     assert (after.filePath, after.movedTo, after.state, after.oldText) == ("lib/store.py", "", "review", listed.oldText)
     assert [each.line for each in after.candidates] == [each.line for each in listed.candidates]
+
+
+def test_an_undo_takes_no_reply_that_somebody_else_gave_the_id_of_ours(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"shop.py": CODE})
+    identity = add_at(comments, "taxed = ")
+    made = comments.reply(identity, "ours").replyId
+    held = json.loads((tmp_path / "shop.py.comments").read_bytes())
+    [ours] = held["comments"][0]["replies"]
+    theirs = {**ours, "author": "eve", "text": "theirs"}
+    held["comments"][0]["replies"] = [ours, theirs]
+    write(tmp_path, "shop.py.comments", json.dumps(held))
+    assert comments.relocating.undo(identity).for_model().endswith("\n\nours")
+    assert [(reply.id, reply.text) for reply in comments.show(identity).comment.replies] == [(made, "theirs")]
+
+
+def test_an_undo_takes_no_reply_whose_words_another_program_changed(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"shop.py": CODE})
+    identity = add_at(comments, "taxed = ")
+    comments.reply(identity, "ours")
+    held = json.loads((tmp_path / "shop.py.comments").read_bytes())
+    held["comments"][0]["replies"][0]["text"] = "longer by another hand"
+    write(tmp_path, "shop.py.comments", json.dumps(held))
+    with pytest.raises(Conflict):
+        comments.relocating.undo(identity)
+    assert [reply.text for reply in comments.show(identity).comment.replies] == ["longer by another hand"]

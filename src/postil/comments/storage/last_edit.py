@@ -31,7 +31,7 @@ class LastEdit(Struct, frozen=True):
     updated: object = None
     """When the comment says that it was changed so."""
     reply: str = ""
-    """The reply that it added; such a change is nothing else."""
+    """The reply that it added, which `became` is; such a change is nothing else."""
 
 
 def find_last_edit(store: Store, comment: str, since: str = "", replies: Collection[str] = ()) -> LastEdit | None:
@@ -57,6 +57,8 @@ def find_last_edit(store: Store, comment: str, since: str = "", replies: Collect
         else:
             was = {} if each.reply else each.was or {}
             became = {key: each.comment.get(key) for key in was}
+            if each.reply:
+                became = dict(list_replies(each.comment)).get(each.reply, {})
             return LastEdit(each.at, was, became, each.comment.get("updated"), each.reply)
     return None
 
@@ -70,7 +72,7 @@ def take_back(store: Store, path: RelativePath, comment: str, edit: LastEdit) ->
     def change(sidecar: Sidecar) -> str | None:
         raw = sidecar.raw_comment(find_comment(sidecar, comment).id)
         if edit.reply:
-            return _take_reply(sidecar, comment, raw, edit.reply)
+            return _take_reply(sidecar, comment, raw, edit)
         if any(raw.get(key) != value for key, value in edit.became.items()):
             return None
         values = {key: value for key, value in edit.was.items() if value is not None or key == "tag"}
@@ -81,11 +83,12 @@ def take_back(store: Store, path: RelativePath, comment: str, edit: LastEdit) ->
     return store.change(path, change)
 
 
-def _take_reply(sidecar: Sidecar, comment: str, raw: JsonObject, reply: str) -> str | None:
-    said = dict(list_replies(raw)).get(reply)
-    if said is None:
+def _take_reply(sidecar: Sidecar, comment: str, raw: JsonObject, edit: LastEdit) -> str | None:
+    """Take out the reply that was written; not another of the same id, which somebody else may have given it."""
+    left = [*cast("list[object]", held)] if isinstance(held := raw.get("replies"), list) else []
+    if not edit.became or edit.became not in left:
         return None
-    left: list[object] = [each for each in cast("list[object]", raw["replies"]) if each != said]
+    left.remove(edit.became)
     values: JsonObject = {"updated": now(), **({"replies": left} if left else {})}
-    sidecar.change(comment, values, () if left else ("replies",), undoes=True, reply=reply)
-    return str(said.get("text", ""))
+    sidecar.change(comment, values, () if left else ("replies",), undoes=True, reply=edit.reply)
+    return str(edit.became.get("text", ""))
