@@ -20,6 +20,7 @@ from postil.surfaces.gateway.auth import LocalToken
 from postil.surfaces.gateway.quotas import TOKENS_OF_ONE, Limits, find_origin
 from postil.surfaces.gateway.refused import Refused
 from postil.surfaces.gateway.signatures import signature
+from postil.surfaces.gateway.visitor import Visitor
 from postil.wire.protocol import jsonrpc
 from tests.surfaces.gateway.gateways import RIGHT, gateway_of
 from tests.wire.http_client import Running, request, running, until
@@ -122,6 +123,23 @@ def test_wrong_credentials_from_one_address_cost_no_memory_and_harm_nobody_else(
         assert statuses == [401] * 30 + [429] * 30
         assert len(asked) == 30  # nobody is asked about the others
         assert call(server, "Bearer right")[0] == 200
+
+
+def test_many_first_calls_with_one_good_key_at_once_are_no_attempts_to_guess_it() -> None:
+    """After a start all who share the key come at once: from the 31st on they were told to wait."""
+    state = MemoryState()
+    key = access_keys.create(state, "ci", workspace=False, read_only=False, gitlab_token="", secret=lambda: b"s" * 32)
+    gateway = gateway_of(ways=[AccessKeys(state, lambda: b"s" * 32)])
+
+    async def count(bearer: str) -> list[object]:
+        calls = (gateway.admit({b"authorization": f"Bearer {bearer}".encode()}, ("203.0.113.8", 1)) for _ in range(100))
+        told = await asyncio.gather(*calls, return_exceptions=True)
+        return [each.status if isinstance(each, Refused) else each.__class__ for each in told]
+
+    assert asyncio.run(count(key)) == [Visitor] * 100
+    refused = asyncio.run(count(f"{key[:-4]}AAAA"))
+    assert set(refused) == {401, 429}
+    assert refused.count(401) <= 30, "who guesses at once is counted as before"
 
 
 def test_wrong_keys_are_counted_as_wrong_tokens_are_and_only_their_own_address_waits() -> None:

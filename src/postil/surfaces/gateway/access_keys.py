@@ -121,8 +121,9 @@ class AccessKeys:
         if found is None:
             return None
         _, known = self._known.get(found[1], (0.0, None))
-        if known is None or not hmac.compare_digest(known.digest, fingerprint(bearer)):
-            await attempt()  # before the state is asked
+        is_known = known is not None and hmac.compare_digest(known.digest, fingerprint(bearer))
+        if not is_known and found[1] not in self._looking:
+            await attempt()  # before the state is asked; who is wrong is counted after it in any case
         record = await self._record(found[1])
         if record is None or not hmac.compare_digest(record.digest, fingerprint(bearer)) or record.has_ended():
             return None
