@@ -2,7 +2,7 @@
 
 A text is words of the grammar (its own tokens, and what opens without closing in any language), repeated. The search
 keeps the dearest and changes them. Each is read by a process of its own, as by a server whose workers refuse it: its
-tree, names, complexities, errors, and the colours and kinds of its first rows. Printed are the CPU time of all that
+tree, names, complexities, errors, and the colours of its first rows. Printed are the CPU time of all that
 together, the smallest of three runs, and the growth of memory of the dearest of each size; more than the bounds is a
 failure. What others do on the machine counts: run it on a quiet one.
 """
@@ -17,8 +17,6 @@ import struct
 import time
 import warnings
 
-from postil.anchor.model import Source
-from postil.anchor.page import Page
 from postil.anchor.syntax.colors import color_rows
 from postil.anchor.syntax.complexity import complexities
 from postil.anchor.syntax.languages import LANGUAGES, grammar
@@ -28,10 +26,7 @@ SIZES = (4096, 8192, 16_384, 32_768, 49_152, 65_536)
 LONGEST, LARGEST = 0.05, 64.0
 """Seconds of CPU and MB of growth that no text may take."""
 ROWS = 100
-"""Rows whose colours and kinds are asked for."""
-SUFFIX = {"python": "py", "javascript": "js", "typescript": "ts", "rust": "rs", "csharp": "cs", "ruby": "rb"} | {
-    "kotlin": "kt", "bash": "sh", "markdown": "md",
-}  # fmt: skip
+"""Rows whose colours are asked for."""
 OPENINGS = r"""
 a 1 " ' `  ''' /* // <!-- <![CDATA[ <<E <<~E ${ #{ $( $(( %{ {{ <a <a> </a> \ (} [) {] () [] {} @ # r#" R"( f"{
 <?php ?> => < > << >> & ; : , . - * ``` ~~~ | |a| [a]: ![ ]( &a a( a< a[ a{ if for case 0x 1e %w( <<-'E' begin do end
@@ -74,14 +69,11 @@ def measure(text: str, language: str) -> tuple[float, float]:
         os.close(reading)
         try:
             resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
-            page = Page(Source(text, f"a.{SUFFIX.get(language, language)}"))
             before, begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.thread_time()
             symbols(text, language)
             complexities(text, language)
             syntax_problems(text, language)
             color_rows(text, language, range(ROWS))
-            for row in range(min(ROWS, len(page))):
-                page.kind(row)
             spent = time.thread_time() - begun
             grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
             os.write(writing, struct.pack("dd", spent, grown))
