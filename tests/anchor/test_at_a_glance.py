@@ -1,9 +1,12 @@
 """Where rows are that are asked for others only."""
 
+import pytest
+
 from postil.anchor.at_a_glance import NAMESAKE, Glance
 from postil.anchor.counterparts import Counterparts
-from postil.anchor.model import SETTLED, Source
+from postil.anchor.model import SETTLED, Source, Span
 from postil.anchor.page import Page
+from postil.anchor.relocate import relocate_all
 
 OLD = """def load(path):
     lines = read_all(path)
@@ -65,3 +68,11 @@ def test_what_was_not_asked_is_not_recalled() -> None:
     assert asked.recall(2) == []
     asked.place(3)
     assert asked.recall(2)[0][1] == 2, "a row is looked for after those that it is under"
+
+
+@pytest.mark.parametrize("rows", ["# a\n@d\n", "# a\n @d\n", "# a\n\n@d\n", "// a\n@d\n  # b\n"])
+def test_decorators_and_comments_in_turns_do_not_wait_for_each_other(rows: str) -> None:
+    """Each comment was above the next one: a source of 48 kB ended every look with a RecursionError."""
+    old, new = rows * 3_000 + "def f(): pass\n", "x = 1\n" + rows[::-1].strip() * 9 + rows * 2_000 + "def g(): pass\n"
+    spans = [Span(row, row) for row in range(1, 6_000, 211)]
+    assert len(relocate_all(Source(old, "a.py"), Source(new, "a.py"), spans)) == len(spans)

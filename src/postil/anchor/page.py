@@ -166,7 +166,7 @@ class Page:
     def documented(self, row: int) -> int:
         """The declaration that a row of a comment stands above, or -1: the first row below that is no comment."""
         at = self._declared[row]
-        return at if row < at < len(self.keys) and self.keys[at] else -1
+        return at if row < at < len(self.keys) and self.keys[at] and not is_remark(self.keys[at]) else -1
 
     @cached_property
     def _declared(self) -> list[int]:
