@@ -90,3 +90,6 @@ def test_what_is_done_to_keys_is_in_the_audit(repository: Path) -> None:
     assert (verified.returncode, verified.stdout.count("3 writes")) == (0, 1)
     held = run("postil", "audit", "--json", cwd=repository).stdout
     assert made.stdout.strip() not in held
+    run("postil", "key", "revoke", "ci", cwd=repository)
+    last = json.loads(run("postil", "audit", "--json", cwd=repository).stdout)
+    assert [row.get("stored", False) for row in last] == [True, False, True, False], "what was refused had no effect"

@@ -103,7 +103,7 @@ def revoke(state: State, name: str) -> AccessKey:
             if record.name == name:
                 changes.delete(SPACE, key_id)
                 return record
-    raise NoSuchKey(f"There is no key named {name!r}", advice="`postil key list` shows them")
+        raise NoSuchKey(f"There is no key named {name!r}", advice="`postil key list` shows them")
 
 
 class AccessKeys:
