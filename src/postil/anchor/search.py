@@ -122,20 +122,7 @@ class Search:
         state = self._judge(best, start, end)
         reason = _explain(state, best, best.span.start - span.start - self.shift)
         if state == "review" and best.confidence >= SURE:
-            aligned, place = self._counterparts.aligned.forward[start] + 1, best.span.start - 1
-            reason = "its function is still there, and this place is in another one"
-            if self._documents_another(start, place):
-                reason = "it documented another declaration"
-            elif not best.path and self._bare.closes_another(start, place, self._find_candidates):
-                reason = "what it closed is not above this place for sure"
-            elif not best.path and self._counterparts.leaves_statement(
-                start, place, self._recall(self.old.frames[start])
-            ):
-                reason = "it would go on another statement, in another function"
-            elif not best.path and self._evidence.renames.is_another_entry(start, self.new, place):
-                reason = "nothing is left of what told it from the lines beside it"
-            elif aligned not in (0, best.span.start):
-                reason = f"a diff leaves it at line {aligned}, what is around it speaks for line {best.span.start}"
+            reason = self._explain_doubt(best, start)
         return Relocation(
             state,
             best.span,
@@ -146,6 +133,25 @@ class Search:
             candidates if state == "review" else (),
             best.path,
         )
+
+    def _explain_doubt(self, best: Candidate, start: int) -> str:
+        """Returns why a person is asked about a place that is sure by itself."""
+        place, here = best.span.start - 1, not best.path
+        if here and self._documents_another(start, place):
+            return "it documented another declaration"
+        if here and self._bare.closes_another(start, place, self._find_candidates):
+            return "what it closed is not above this place for sure"
+        if here and self._counterparts.leaves_statement(start, place, self._recall(self.old.frames[start])):
+            return "it would go on another statement, in another function"
+        if self._evidence.renames.is_another_entry(start, self._page_of(best), place):
+            return "nothing is left of what told it from the lines beside it"
+        aligned = self._counterparts.aligned.forward[start] + 1
+        if here and aligned not in (0, best.span.start):
+            return f"a diff leaves it at line {aligned}, what is around it speaks for line {best.span.start}"
+        return "its function is still there, and this place is in another one"
+
+    def _page_of(self, found: Candidate) -> Page:
+        return self._others[found.path].new if found.path else self.new
 
     def _find_candidates(self, start: int, end: int) -> tuple[Candidate, ...]:
         found = [self._make_candidate(chance, row, start, end) for chance, row in self.rank(start)]
@@ -283,7 +289,7 @@ class Search:
     def _judge(self, best: Candidate, start: int, end: int) -> State:
         if best.confidence < SURE or self._overrules(best, start):
             return "review"
-        page = self._others[best.path].new if best.path else self.new
+        page = self._page_of(best)
         if self.old.keys[start : end + 1] != page.keys[best.span.start - 1 : best.span.last]:
             another = self._evidence.renames.is_another_entry(start, page, best.span.start - 1)
             return "review" if another else "modified"
@@ -297,10 +303,10 @@ class Search:
         """
         aligned = self._counterparts.aligned.forward[row]
         place = best.span.start - 1
-        if self._documents_another(row, place) and not best.path:
-            return True
         if best.path:
             return False
+        if self._documents_another(row, place):
+            return True
         if self._counterparts.partial:
             return self._counterparts.leaves_symbol(row, place)
         if self._counterparts.leaves_statement(row, place, self._recall(self.old.frames[row])):

@@ -23,8 +23,8 @@ from postil.core.answer import Answer
 from postil.core.failure import Conflict, InvalidArguments, NotFound
 from postil.core.operation import EVERYTHING, Operation, writes
 from postil.gitlab.operations.answers import Created
-from postil.inbox.answers import Printed
 from postil.inbox.answers import Shown as ShownMessage
+from postil.inbox.operations.printed import Printed
 from postil.tracker.operations.answers import Shown as ShownIssue
 from postil.tracker.operations.write_answers import Created as CreatedIssue
 from postil.tracker.shell.tables import ShownInFull

@@ -10,7 +10,6 @@ import msgspec
 
 from postil.core import call
 from postil.core.answer import Answer
-from postil.core.failure import NotFound
 from postil.core.others.framing import CODE, MARGIN, Piece, describe_writer, join_pieces, make_piece
 from postil.inbox import contract
 from postil.inbox.anchoring import Anchor
@@ -409,34 +408,6 @@ class Picked(Answer, frozen=True):
     def for_model(self) -> str:
         """One a line: `12-15|the text there`."""
         return "\n".join(f"{line}|{label}" for line, label in self.places)
-
-
-class Printed(Answer, frozen=True):
-    """What a hook or a set-up prints: nothing at all when there is nothing to say."""
-
-    output: str = ""
-
-    def for_model(self) -> str:
-        """As the program that reads it wants it."""
-        return self.output
-
-
-class NotSetUp(Printed, frozen=True):
-    """What is said to who asks whether something is set up, and it is not."""
-
-    @property
-    def exit_status(self) -> int:
-        """As for everything that is not there."""
-        return NotFound.exit_status
-
-
-class PrintedPart(Printed, frozen=True):
-    """A part of a message in which another user wrote: where their words begin and end is not in it."""
-
-    @property
-    def whose(self) -> str:
-        """Whose words are in it."""
-        return MIXED
 
 
 def is_anothers(author: str) -> bool:

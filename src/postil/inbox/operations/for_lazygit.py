@@ -9,11 +9,11 @@ from msgspec import Meta
 from postil.core import call
 from postil.core.group import Finding, check
 from postil.core.operation import Spelling, reads, writes
-from postil.inbox.answers import NotSetUp, Picked, Printed
+from postil.inbox.answers import Picked
 from postil.inbox.contract import MOST_SHOWN
 from postil.inbox.lazygit.binding import KEY
 from postil.inbox.model import Context
-from postil.inbox.operations.printed import PrintedDocument
+from postil.inbox.operations.printed import NotSetUp, Printed, PrintedDocument
 from postil.inbox.part import Inbox
 from postil.storage.holder import this_process
 from postil.workspace.program import find_own_program

@@ -14,8 +14,6 @@ from postil.inbox.answers import (
     LONGEST_SHOWN,
     Changed,
     Listed,
-    Printed,
-    PrintedPart,
     Receipt,
     Shown,
     cut_page,
@@ -25,6 +23,7 @@ from postil.inbox.answers import (
 from postil.inbox.capture import capture
 from postil.inbox.failures import KeptAsDraft
 from postil.inbox.model import Context, Kind, Message, Number, Place, Side, check_comment, format_span
+from postil.inbox.operations.printed import Printed, PrintedPart
 from postil.inbox.part import Inbox, timestamp
 from postil.inbox.store import find_last
 from postil.workspace.digest import sha256

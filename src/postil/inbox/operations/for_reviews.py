@@ -10,11 +10,11 @@ from msgspec import Meta
 
 from postil.core.failure import Failure
 from postil.core.operation import reads, writes
-from postil.inbox.answers import Changed, Listed, Printed, Rounds, Shown, Submitted, describe_answers
+from postil.inbox.answers import Changed, Listed, Rounds, Shown, Submitted, describe_answers
 from postil.inbox.failures import FitsNoMore
 from postil.inbox.message_records import OPEN
 from postil.inbox.model import LONGEST_COMMENT, Message, Number, Reply, check_comment
-from postil.inbox.operations.printed import PrintedDocument
+from postil.inbox.operations.printed import Printed, PrintedDocument
 from postil.inbox.part import Inbox, name_speaker, timestamp
 from postil.inbox.review_requests.request import Verdict
 
