@@ -17,7 +17,7 @@ SURE = 0.72
 GONE = 0.015
 # A place that was looked at again is taken when it is so likely the right one, if the code is there at all, and the
 # code is so unlikely gone; the code is taken to be deleted when that is so likely.
-_RIGHT, _THERE, _DELETED = 0.64, 0.118, 0.9
+_RIGHT, _THERE, _DELETED = 0.64, 0.104, 0.9
 
 # Measures that are also seen beside those of the other candidates: by how much each is ahead of the best other one.
 RELATIVE = tuple(

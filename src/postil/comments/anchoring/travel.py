@@ -8,7 +8,7 @@ from posixpath import dirname
 from msgspec import Struct
 from msgspec.structs import replace
 
-from postil.anchor.model import Candidate, Relocation
+from postil.anchor.model import MOST_CANDIDATES, Candidate, Relocation
 from postil.anchor.model import Source as Version
 from postil.anchor.other_files import measure_way
 from postil.anchor.page import Page
@@ -145,21 +145,28 @@ def _follow_rename(here: Relocation, there: Relocation, other: OtherFile, path: 
 
 def _ask_which(here: Relocation, there: Relocation, other: OtherFile, path: str) -> Relocation:
     """Returns where code is that another file may have now; unless that is clear, a person is asked."""
-    if here.state not in SURE or here.span is None or there.state not in SURE or there.span is None:
-        return here
-    own = Candidate(here.span, min(here.confidence, 0.7), here.new_text, path)
+    own = _list_own(here, path)
     if other.copied:
-        if here.state != "modified":
+        if not own or here.state not in ("modified", "review"):
             return here
         reason = f"the file seems to be a copy of {other.path} now, and this may be other code"
-        return Relocation("review", None, own.confidence, reason, here.old_text, here.new_text, (own,))
+        return Relocation("review", None, own[0].confidence, reason, here.old_text, own[0].text, own)
+    if there.state not in SURE or there.span is None:
+        return here
     if here.old_text == there.new_text != here.new_text and not other.unknown:
         return _move(there, other.path)
     reason = f"the file and {other.path} seem to have taken each other's names"
     if other.unknown:
         reason = f"the file was given another content, and {other.path} holds what it was"
-    options = (Candidate(there.span, min(there.confidence, 0.7), there.new_text, other.path), own)
+    options = (Candidate(there.span, min(there.confidence, 0.7), there.new_text, other.path), *own)[:MOST_CANDIDATES]
     return Relocation("review", None, options[0].confidence, reason, here.old_text, there.new_text, options)
+
+
+def _list_own(here: Relocation, path: str) -> tuple[Candidate, ...]:
+    """Returns the places that a person is shown of the comment's own file."""
+    if here.state == "review":
+        return tuple(replace(each, path=each.path or path) for each in here.candidates)
+    return (Candidate(here.span, min(here.confidence, 0.7), here.new_text, path),) if here.span else ()
 
 
 def _choose(moves: Sequence[_Move], path: str) -> Relocation:
