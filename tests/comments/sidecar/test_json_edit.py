@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.comments.sidecar.json_edit import Document, new_document
+from postil.comments.sidecar.json_edit import Document, decode_object, new_document
 from postil.comments.sidecar.merge import merge_sidecars
 from tests.comments.sidecars import (
     as_javascript,
@@ -69,3 +69,26 @@ def test_a_number_that_no_decoder_takes_is_kept_through_every_edit(tmp_path: Pat
     assert number in merge_sidecars("a.py", before, before, kept.read_bytes())
     comments.move("a.py", "b.py", name, 1)
     assert b'"theirs": ' + number in (tmp_path / "b.py.comments").read_bytes()
+
+
+@pytest.mark.parametrize("number", ["9" * 5_000, "1e999"])
+def test_a_reply_with_a_number_that_no_decoder_takes_stays_beside_another_one(tmp_path: Path, number: str) -> None:
+    comments = workspace(tmp_path, **{"a.py": "one = 1\n"})
+    name = comments.add("a.py", 1, "one", "NOTE").commentId
+    comments.reply(name, "first")
+    kept = tmp_path / "a.py.comments"
+    text = kept.read_text().replace('"text": "first"', f'"theirs": {number}, "text": "first"')
+    kept.write_text(text)
+    comments.reply(name, "second")
+    comments.edit("a.py", name, "two")
+    (shown,) = comments.listed("a.py").comments
+    assert (shown.text, [each.text for each in shown.replies]) == ("two", ["first", "second"])
+    assert f'"theirs": {number}' in kept.read_text()
+    merged = merge_sidecars("a.py", text.encode(), kept.read_bytes(), text.encode())
+    assert [merged.count(said) for said in (b'"first"', b'"second"', number.encode())] == [1, 1, 1]
+
+
+def test_what_no_decoder_takes_is_kept_however_deep_it_is() -> None:
+    deep = b"[" * 20 + b"9" * 5_000 + b"]" * 20
+    held = decode_object(b'{"replies": [{"id": "r", "deep": ' + deep + b"}]}")
+    assert b"".join(new_document(held).split()) == b'{"replies":[{"id":"r","deep":' + deep + b"}]}"

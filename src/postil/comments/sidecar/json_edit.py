@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import TypeAlias, TypeVar, cast, overload
 
@@ -26,6 +27,8 @@ Refuse: TypeAlias = Callable[[int], None]
 T = TypeVar("T")
 SLICE = 1 << 20
 """Bytes that are looked at or copied at once of a document that is larger."""
+_LEVELS = 4
+"""Lists and objects inside each other that are taken apart for what no decoder takes: a reply is in two."""
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _BETWEEN = re.compile(rb"[\s,]*")
 _INDENT = b"  "
@@ -371,11 +374,19 @@ def decode_object(text: Piece) -> JsonObject:
     return cast(JsonObject, value)
 
 
-def _decode_or_keep(text: Raw) -> object:
+def _decode_or_keep(text: Raw, levels: int = _LEVELS) -> object:
+    """Returns a value; of a list or an object that holds what no decoder takes only that is kept as text."""
     try:
         return decode_json(text)
     except UNREADABLE:
-        return text
+        if not levels:
+            return text
+    with suppress(*UNREADABLE):
+        if bytes(memoryview(text)[:1]) == b"[":
+            return [_decode_or_keep(each, levels - 1) for each in msgspec.json.decode(text, type=list[Raw])]
+        held = msgspec.json.decode(text, type=dict[str, Raw])
+        return {key: _decode_or_keep(each, levels - 1) for key, each in held.items()}
+    return text
 
 
 def new_document(values: JsonObject) -> bytes:
