@@ -58,3 +58,13 @@ def test_what_is_in_no_file_is_orphaned() -> None:
     (found,) = relocate_all(Source(OLD, "old.py"), Source("", "old.py"), [Span(LINE)], FILES[:20])
     assert found.state in ("orphaned", "review")
     assert found.path == "" or found.state == "review"
+
+
+def test_a_file_without_a_path_is_not_looked_at_and_of_two_of_one_path_the_last_one_is() -> None:
+    old, now = Source(OLD, "old.py"), Source(WITHOUT, "old.py")
+    (found,) = relocate_all(old, now, [Span(LINE, LINE + 1)], [Source("# head\n" * 500 + OTHER)])
+    assert (found.state, found.path) == ("orphaned", "")
+    (found,) = relocate_all(
+        old, now, [Span(LINE)], [Source("# head\n" * 500 + OTHER, "other.py"), Source(OTHER, "other.py")]
+    )
+    assert (found.path, found.span) == ("other.py", Span(THERE, THERE))

@@ -18,10 +18,13 @@ _AROUND = 6  # rows on each side that stand for a block where there is none
 
 
 class OtherFiles:
-    """Files to look in for code that left its own. Making one costs nothing until it is asked."""
+    """Files to look in for code that left its own. Making one costs nothing until it is asked.
+
+    A place in one is told by its path: a file without a path is not looked at, of two with the same the last one is.
+    """
 
     def __init__(self, sources: Iterable[Source]) -> None:
-        self._sources = list(sources)
+        self._sources = list({each.path: each for each in sources if each.path}.values())
         self._pages: dict[int, Page] = {}
 
     def __bool__(self) -> bool:
