@@ -37,6 +37,13 @@ def test_what_is_large_together_is_read_in_parts(tmp_path: Path, monkeypatch: py
     assert len(read_objects(str(tmp_path), names)) == 6
 
 
+def test_a_missing_name_with_a_carriage_return_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace(tmp_path, **{"a.py": "x" * 900, "b.py": "y" * 9})
+    monkeypatch.setattr(objects, "FIRST", 800)
+    asked = ["HEAD:c\rd.py", "HEAD:a.py", "HEAD:b.py"]
+    assert {name: len(data) for name, data in iterate_objects(str(tmp_path), asked)} == {asked[1]: 900, asked[2]: 9}
+
+
 def test_what_a_partial_clone_left_at_its_remote_hinders_nothing(tmp_path: Path) -> None:
     whole = tmp_path / "whole"
     workspace(whole, **{f"f{number}.py": f"{number}\n" for number in range(4)})

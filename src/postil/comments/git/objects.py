@@ -72,7 +72,7 @@ def _list_sizes(root: str, asked: list[str], elsewhere: set[str]) -> list[tuple[
     rows: list[tuple[str, bytes]] = []
     for _ in range(MOST_ELSEWHERE):
         done = try_git(root, "cat-file", "--batch-check", input=_join(asked))
-        said = done.out.splitlines()
+        said = done.out.split(b"\n")[:-1]  # a name that is missing is said again, with any other end of a line in it
         rows += zip(asked, said, strict=False)
         if done.status == 0:
             break
