@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from contextvars import copy_context
 from pathlib import Path
 
@@ -85,6 +87,17 @@ class AuthService {
 def root_of(comments: Comments) -> Path:
     """The folder of its workspace."""
     return Path(comments.tree.root)
+
+
+def damage_table(folder: Path, table: str) -> None:
+    """Overwrite the page of the cache on disk that a table begins on."""
+    (cache,) = (folder / ".git" / "postil").glob("comments-*.db")
+    with closing(sqlite3.connect(cache)) as db:
+        ((page,),) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,))
+        ((size,),) = db.execute("PRAGMA page_size")
+    with cache.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
 
 
 def code_of(comments: Comments, path: str, line: int = 1) -> int:

@@ -12,7 +12,7 @@ from postil.comments.index import cache
 from postil.comments.index.cache import find_held
 from postil.comments.index.notes import _normalize_time  # pyright: ignore[reportPrivateUsage]
 from postil.comments.operations.validation import Filters
-from tests.comments.workspaces import FUNCTIONS, Comments, commit, root_of, split, workspace, write
+from tests.comments.workspaces import FUNCTIONS, Comments, commit, damage_table, root_of, split, workspace, write
 
 
 @pytest.fixture
@@ -142,3 +142,12 @@ def test_a_cache_that_holds_what_nobody_can_read_is_made_anew(comments: Comments
     with comments.overview.index.using() as db, db:
         DAMAGES[damage](db)
     assert READS[read](comments) == before
+
+
+@pytest.mark.parametrize("table", ["gone", "corpus"])
+def test_a_search_of_a_cache_with_a_damaged_page_finds_what_is_there(comments: Comments, table: str) -> None:
+    comments.add("a.py", 1, "one", "NOTE")
+    assert comments.search("one").totalResults == 1
+    comments.overview.index.start_again(in_memory=True)
+    damage_table(root_of(comments), table)
+    assert Comments(str(root_of(comments))).search("one").totalResults == 1

@@ -16,7 +16,7 @@ from postil.comments.git.culprits import find_culprits as find_really
 from postil.comments.index import known_culprits
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
-from tests.comments.workspaces import FUNCTIONS, Comments, commit, workspace, write
+from tests.comments.workspaces import FUNCTIONS, Comments, commit, damage_table, workspace, write
 
 
 @pytest.fixture
@@ -98,6 +98,13 @@ def test_a_damaged_answer_is_asked_again(comments: Comments, damage: str) -> Non
     with comments.overview.index.using() as db, db:
         db.execute(f"UPDATE culprit SET answer = x'{damage}'")
     assert list_commits(comments) == ["took all out"] * 3
+
+
+def test_a_cache_that_cannot_take_an_answer_hides_none(comments: Comments, tmp_path: Path) -> None:
+    assert comments.listed().comments
+    comments.overview.index.start_again(in_memory=True)
+    damage_table(tmp_path, "sqlite_sequence")
+    assert list_commits(Comments(str(tmp_path))) == ["took all out"] * 3
 
 
 def test_no_more_answers_are_kept_than_so_many(

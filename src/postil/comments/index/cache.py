@@ -237,8 +237,12 @@ class Index:
 
     def search(self, pattern: Pattern, kind: Kind = COMMENTS) -> Hits:
         """Returns the comments whose text matches, or the replies."""
-        with self.using() as db:
-            return self._texts[kind].search(db, pattern)
+
+        def read() -> Hits:
+            with self.using() as db:
+                return self._texts[kind].search(db, pattern)
+
+        return self.mend(read)
 
     def catch_up(self) -> None:
         """Have the texts ready for the next search of any process."""

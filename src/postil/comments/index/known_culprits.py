@@ -50,7 +50,7 @@ def keep_known(index: Index, history: str, asked: Sequence[Suspicion], found: Cu
         (patience,) = db.execute("PRAGMA busy_timeout").fetchone()
         db.execute("PRAGMA busy_timeout = 0")
         try:
-            with suppress(sqlite3.OperationalError), db:  # one that cannot be written to now
+            with suppress(sqlite3.DatabaseError), db:  # one that cannot be written to now, or is damaged
                 db.executemany("INSERT OR REPLACE INTO culprit (asked, answer) VALUES (?, ?)", rows)
                 db.execute("DELETE FROM culprit WHERE number <= (SELECT max(number) FROM culprit) - ?", (MOST_KEPT,))
         finally:
