@@ -3,7 +3,7 @@
 import re
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -18,7 +18,10 @@ from postil.core.registry import Offer, Registry
 from postil.settings.load import load
 from postil.storage.shared import BadState
 from postil.wire.protocol.shapes import NARROWING, how_to_get_the_rest
+from postil.workspace.operations.checks import list_running
+from postil.workspace.part import Workspace
 from scripts.reference import generated
+from tests.workspace.repositories import new_repository
 
 SAFE = re.compile(r"[a-z0-9_]{1,50}")
 
@@ -44,6 +47,15 @@ def test_no_two_operations_share_a_name_or_a_command() -> None:
 def test_a_context_is_made_once(tmp_path: Path) -> None:
     app = App(load({"HOME": str(tmp_path)}, str(tmp_path)))
     assert app.context("workspace") is app.context("workspace")
+
+
+def test_what_setup_git_writes_is_known_to_the_doctor(tmp_path: Path) -> None:
+    app = App(load({"HOME": str(tmp_path)}, str(new_repository(tmp_path / "clone", a__txt="a\n"))))
+    registry = app.registry()
+    registry.method(registry.operations["comments_setup_git"])()
+    workspace = cast("Workspace", app.context("workspace"))
+    assert list_running(workspace.find()) == ["diff.postil-comments.textconv", "merge.postil-comments.driver"]
+    assert list_running(workspace.find(), workspace.git_settings()) == []
 
 
 def test_the_instructions_are_short_whatever_is_on() -> None:

@@ -251,7 +251,14 @@ class App:
 def _workspace(app: App) -> object:
     from postil.workspace.part import Workspace
 
-    return Workspace(lambda: app.repository, app.parts_offered, app.glances, app.state_operations.find_damage)
+    def git_settings() -> Mapping[str, str]:
+        from postil.comments.operations.maintenance import list_settings
+        from postil.workspace.program import find_own_program
+
+        return list_settings(find_own_program())
+
+    checked = app.state_operations.find_damage
+    return Workspace(lambda: app.repository, app.parts_offered, app.glances, checked, git_settings)
 
 
 def _inbox(app: App) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from postil.workspace.repository import Repository
@@ -19,3 +19,5 @@ class Workspace(NamedTuple):
     """Returns a line of each part that has one, with the part's name."""
     state_damage: Callable[[], tuple[str, list[str]]]
     """Returns where the state database is, and what is wrong with it."""
+    git_settings: Callable[[], Mapping[str, str]] = dict
+    """Returns the settings of git that `postil setup git` writes."""

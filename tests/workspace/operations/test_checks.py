@@ -9,7 +9,6 @@ from postil.core.failure import StorageFailed
 from postil.storage import writable
 from postil.workspace.operations import checks
 from postil.workspace.operations.checks import WorkspaceChecks, list_running, list_unused
-from postil.workspace.program import find_own_program
 from tests.workspace.repositories import workspace
 
 
@@ -73,9 +72,13 @@ def test_what_the_users_own_git_would_run_is_a_warning(folder: Path) -> None:
     own = config.read_text()
     config.write_text(
         f'{own}[core]\n\tfsmonitor = true\n[filter "lfs"]\n\tclean = git-lfs clean -- %f\n[alias]\n\ts = status\n'
-        f'[merge "postil-comments"]\n\tdriver = {find_own_program()} x\n'
+        '[merge "postil-comments"]\n\tdriver = "f() { x; }; f"\n'
     )
-    assert [finding.status for finding in WorkspaceChecks(workspace(folder)).settings_are_used()] == ["ok"]
+    ours = {"merge.postil-comments.driver": "f() { x; }; f"}
+    context = workspace(folder)._replace(git_settings=lambda: ours)
+    assert [finding.status for finding in WorkspaceChecks(context).settings_are_used()] == ["ok"]
+    config.write_text(config.read_text().replace("x; }; f", "x; }; f; y"))
+    assert WorkspaceChecks(context).settings_are_used()[0].status == "warning"
     config.write_text(
         f'{own}[core]\n\tfsmonitor = ./run\n\thooksPath = h\n[alias]\n\ts = !run\n[diff "x"]\n\ttextconv = run\n'
         '[include]\n\tpath = ../x\n[credential]\n\thelper = !run\n[filter "postil-x"]\n\tclean = run\n'
@@ -86,6 +89,30 @@ def test_what_the_users_own_git_would_run_is_a_warning(folder: Path) -> None:
         "alias.s", "core.fsmonitor", "core.hookspath", "credential.helper", "diff.x.textconv",
         "filter.postil-x.clean", "include.path",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("[core]\n\thooksPath = on", "core.hookspath"),
+        ("[core]\n\tsshCommand = 1", "core.sshcommand"),
+        ('[filter "lfs"]\n\tsmudge = "git-lfs smudge -- %f; run"', "filter.lfs.smudge"),
+        ('[filter ""]\n\tclean = run', "filter..clean"),
+        ('[tar "x"]\n\tcommand = run', "tar.x.command"),
+    ],
+)
+def test_nothing_passes_for_a_setting_that_runs_no_other_program(folder: Path, line: str, named: str) -> None:
+    with (folder / ".git" / "config").open("a") as config:
+        config.write(f"{line}\n")
+    assert list_running(workspace(folder).find()) == [named]
+
+
+def test_the_second_config_of_a_repository_is_looked_through_where_git_reads_it(folder: Path) -> None:
+    (folder / ".git" / "config.worktree").write_text("[core]\n\tfsmonitor = ./run\n")
+    assert list_running(workspace(folder).find()) == []
+    with (folder / ".git" / "config").open("a") as config:
+        config.write("[extensions]\n\tworktreeConfig\n")
+    assert list_running(workspace(folder).find()) == ["core.fsmonitor"]
 
 
 @pytest.mark.parametrize("content", [b"[bad\n", b"[x]\n" + b"\ty = 1\n" * 200_000])

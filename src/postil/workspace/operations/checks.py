@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from typing import Annotated
@@ -19,10 +19,9 @@ from postil.workspace.disk import read_regular
 from postil.workspace.failures import DamagedConfig, NoRepository, printable
 from postil.workspace.files import find_leftovers, remove_leftovers
 from postil.workspace.git import git_lines, read_git_version
-from postil.workspace.git_config import LARGEST, Setting, keep_allowed, parse_config
+from postil.workspace.git_config import LARGEST, Setting, is_true, keep_allowed, parse_config
 from postil.workspace.operations.answers import Cleaned
 from postil.workspace.part import Workspace
-from postil.workspace.program import find_own_program
 from postil.workspace.repository import Repository
 from postil.workspace.watch import Watch
 
@@ -95,7 +94,7 @@ class WorkspaceChecks:
         try:
             found = self._workspace.find()
             unused = [name for name in list_unused(found) if ".postil-" not in name]  # ours: git's own
-            running = list_running(found)
+            running = list_running(found, self._workspace.git_settings())
         except Failure as failure:
             return [Finding("ok", f"not looked for: {failure.message}")]
         if not unused and not running:
@@ -196,22 +195,31 @@ _RUNS = re.compile(
     r"|filter\..*\.(clean|smudge|process)|diff\.external|diff\..*\.(command|textconv)|merge\..*\.driver|gpg\.(.*\.)?program"
     r"|credential\.(.*\.)?helper|(diff|merge)tool\..*\.(cmd|path)|(browser|man)\..*\.(cmd|path)|trailer\..*\.(cmd|command)"
     r"|interactive\.difffilter|uploadpack\.packobjectshook|remote\..*\.(uploadpack|receivepack|vcs)|protocol\..*allow"
-    r"|include(if\..*)?\.path|gpg\.ssh\.defaultkeycommand|gc\.recentobjectshook",
+    r"|include(if\..*)?\.path|gpg\.ssh\.defaultkeycommand|gc\.recentobjectshook|tar\..*\.command|hook\..*\.command"
+    r"|guitool\..*\.cmd|imap\.tunnel|instaweb\.httpd|web\.browser|sendemail\.(.*\.)?(smtpserver|sendmailcmd|\w+cmd)"
+    r"|lfs\.(customtransfer|extension)\..*\.(path|clean|smudge)",
     re.IGNORECASE | re.DOTALL,
 )
 """Settings that name a program, or a file that may. An alias and a submodule's update do with a `!` before it."""
 _RUNS_AFTER_A_MARK = re.compile(r"alias\..*|submodule\..*\.update", re.IGNORECASE | re.DOTALL)
-_NO_PROGRAM = frozenset({"", "true", "false", "yes", "no", "on", "off", "0", "1"})
+_MAY_BE_TRUE = re.compile(r"core\.fsmonitor|pager\..*", re.IGNORECASE | re.DOTALL)
+"""Those that say by a truth value whether something of git's own runs. Elsewhere `on` is a program, or a folder."""
+_TRUTH = frozenset({"true", "false", "yes", "no", "on", "off", "0", "1"})
+_NONE: Mapping[str, str] = {}
+_LFS = re.compile(r"git[ -]lfs( [a-z%-]+)+")
 
 
-def list_running(repository: Repository) -> list[str]:
-    """Returns the names of the repository's settings that make the user's own git run something, sorted."""
+def list_running(repository: Repository, ours: Mapping[str, str] = _NONE) -> list[str]:
+    """Returns the names of the repository's settings that make the user's own git run something, sorted.
+
+    `ours` are those that Postil wrote, which are left out where they still say the same.
+    """
     names = set[str]()
     for section, of, key, value in _read_settings(repository):
-        name, said = ".".join(filter(None, (section, of, key))), (value or "").strip()
-        if said.lower() in _NO_PROGRAM or said.startswith(("git-lfs ", "git lfs ")):
+        name, said = section + ("" if of is None else f".{of}") + f".{key}", (value or "").strip()
+        if not said or _LFS.fullmatch(said) or (_MAY_BE_TRUE.fullmatch(name) and said.lower() in _TRUTH):
             continue
-        if ".postil-" in name and find_own_program() in said:  # as `postil setup git` writes it
+        if ours.get(name) == value:
             continue
         if _RUNS.fullmatch(name) or (said.startswith("!") and _RUNS_AFTER_A_MARK.fullmatch(name)):
             names.add(name)
@@ -245,7 +253,15 @@ def _name_config(repository: Repository) -> str:
 
 
 def _read_settings(repository: Repository) -> list[Setting]:
-    file = _name_config(repository)
+    """Returns what git reads: a second file, too, where the first one announces it."""
+    settings = _read_file(_name_config(repository))
+    announced = [each.value for each in settings if each[:3] == ("extensions", None, "worktreeconfig")]
+    if announced and is_true(announced[-1]):
+        settings += _read_file(os.path.join(repository.git_dir, "config.worktree"))
+    return settings
+
+
+def _read_file(file: str) -> list[Setting]:
     content = read_regular(file, LARGEST)
     if content is None and os.path.lexists(file):
         raise DamagedConfig(file)
