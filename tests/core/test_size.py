@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import tracemalloc
 
 import pytest
@@ -175,6 +176,25 @@ def test_json_that_fits_without_its_blanks_loses_nothing_else() -> None:
     shown, _ = bound([Text('{"a":' + " " * 30_000 + '"b"}')], REST)
     assert isinstance(shown, Text)
     assert json.loads(shown.text) == {"a": "b"}
+
+
+@pytest.mark.parametrize("text", ["{%s}", '{"a":{%s}}', '[{"a":[%s]}]'])
+def test_blanks_alone_are_nothing_that_is_missing(text: str) -> None:
+    shown, _ = bound([Text(text % (" " * 500_000))], REST)
+    assert isinstance(shown, Text)
+    assert json.loads(shown.text) == json.loads(text % "")
+
+
+@pytest.mark.parametrize(("open_", "close"), [("[", "]"), ('{"a":', "}")])
+def test_of_deeply_nested_json_the_outer_levels_are_looked_into(open_: str, close: str) -> None:
+    many = f"[{','.join(['12345'] * 300_000)}]"
+    (shown, _) = bound([Text(open_ * 60 + many + close * 60)], REST)
+    assert isinstance(shown, Text)
+    assert 20_000 < len(shown.text) < LARGEST
+    begun = time.process_time()
+    left_out = bound([Text(open_ * 900 + many + close * 900)], REST)
+    assert len(left_out) == 1
+    assert time.process_time() - begun < 1, "each level was walked through"
 
 
 @given(

@@ -23,6 +23,8 @@ _TAIL = 1_500
 """The end is kept too: it closes what frames the words of others, and often says how to go on."""
 _FEW = 16
 """How many times larger than its room JSON may be that is understood whole: it takes ten times its bytes then."""
+_DEEPEST = 64
+"""Levels of JSON that are looked into: each costs a walk through all that is below it."""
 _PROSE = ("", "text/plain", "text/markdown", "text/x-diff")
 """Types of documents that people read: these may be cut between lines."""
 
@@ -109,11 +111,13 @@ def _keep_items(text: str, room: int) -> tuple[str, int]:
     return shorter, _bytes(text) - _bytes(shorter)
 
 
-def _fit_written(text: bytes | Raw, room: int) -> object | None:
+def _fit_written(text: bytes | Raw, room: int, levels: int = _DEEPEST) -> object | None:
     """Returns the same as `_fit` of what is written there. Of a large text only what may fit is understood."""
     few = _FEW * max(room, _NOTE)
     if len(text) <= few:
-        return _fit(decode_json(text), room)
+        return _fit(decode_json(text), room, levels)
+    if not levels:
+        return None
     if bytes(memoryview(text)[:1]) == b"[":
         items: list[object] = []
         room -= len("[]")
@@ -121,33 +125,38 @@ def _fit_written(text: bytes | Raw, room: int) -> object | None:
             value = decode_json(each) if len(each) <= few else None
             size = len(each) if value is None else len(msgspec.json.encode(value)) + 1
             if size > room:
-                first = None if items else _fit_written(each, room - 1)
+                first = None if items else _fit_written(each, room - 1, levels - 1)
                 return items or (None if first is None else [first])
             items.append(value)
             room -= size
         return items
     if bytes(memoryview(text)[:1]) == b"{":
         members = msgspec.json.decode(text, type=dict[str, Raw])
+        if not members:  # nothing but blanks
+            return members if room >= len("{}") else None
         longest = max(members, key=lambda name: len(members[name]))
         if sum(map(len, members.values())) - len(members[longest]) > few:
             return None
         values = {name: None if name == longest else decode_json(each) for name, each in members.items()}
-        smaller = _fit_written(members[longest], room - len(msgspec.json.encode(values)) + len("null"))
+        left = room - len(msgspec.json.encode(values)) + len("null")
+        smaller = _fit_written(members[longest], left, levels - 1)
         return None if smaller is None else {**values, longest: smaller}
     return None
 
 
-def _fit(value: object, room: int) -> object | None:
+def _fit(value: object, room: int, levels: int = _DEEPEST) -> object | None:
     """Returns the value with items left out until it fits; None where nothing of it can be left out."""
     if len(msgspec.json.encode(value)) <= room:
         return value
+    if not levels:
+        return None
     if isinstance(value, list):
         items: list[object] = []
         room -= len("[]")
         for each in cast("list[object]", value):
             size = len(msgspec.json.encode(each)) + 1
             if size > room:
-                first = None if items else _fit(each, room - 1)
+                first = None if items else _fit(each, room - 1, levels - 1)
                 return items or (None if first is None else [first])
             items.append(each)
             room -= size
@@ -155,7 +164,7 @@ def _fit(value: object, room: int) -> object | None:
         members = cast("dict[str, object]", value)
         sizes = {name: len(msgspec.json.encode(each)) for name, each in members.items()}
         longest = max(sizes, key=lambda name: sizes[name])
-        smaller = _fit(members[longest], room - (len(msgspec.json.encode(members)) - sizes[longest]))
+        smaller = _fit(members[longest], room - (len(msgspec.json.encode(members)) - sizes[longest]), levels - 1)
         return None if smaller is None else {**members, longest: smaller}
     return None
 
