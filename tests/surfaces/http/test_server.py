@@ -226,6 +226,27 @@ def test_bodies_at_which_nobody_looks_are_bounded(monkeypatch: pytest.MonkeyPatc
         until(lambda: arriving.bodies == 0)
 
 
+def test_a_body_in_small_pieces_counts_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "UNSEEN", 0)
+    with running() as server:
+        client = Connection(server.port)
+        client.send(HEAD % server.port + b"3e8\r\n%b\r\n" % (b" " * 1000) * 20)
+        assert read_to_the_end(client).startswith(b"HTTP/1.1 503")
+
+
+def test_bodies_behind_each_other_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "UNSEEN", 12_000)
+    one = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5000\r\n\r\n" + b" " * 5000
+    with running() as server:
+        client = Connection(server.port)
+        client.send(one * 3)
+        assert b"HTTP/1.1 503" in read_to_the_end(client)
+        client = Connection(server.port)
+        client.send(one)
+        assert client.answer().status == 415
+        client.close()
+
+
 HEAD = (
     b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 )

@@ -64,6 +64,8 @@ class ArrivingOfOne:
 
     def __init__(self, of: Arriving) -> None:
         self._of, self._head, self._body = of, 0, 0
+        self._requests: list[RequestResponseCycle] = []
+        """Those of this connection that are not answered: some may wait behind the one that is served."""
 
     @property
     def counts(self) -> bool:
@@ -76,8 +78,15 @@ class ArrivingOfOne:
         self._head = size
         return size <= ALWAYS_TAKEN or self._of.heads <= limits.HEADS
 
-    def set_body(self, size: int) -> bool:
-        """Count what waits of a body. Returns whether it may stay."""
+    def begin(self, request: RequestResponseCycle) -> None:
+        """Take note of a request whose body may come."""
+        self._requests = [*(each for each in self._requests if not each.response_complete), request]
+
+    def count_bodies(self) -> bool:
+        """Count what waits of all bodies. Returns whether it may stay."""
+        return self._set_body(sum([len(each.body) for each in self._requests if not each.response_complete]))
+
+    def _set_body(self, size: int) -> bool:
         self._of.bodies += size - self._body
         self._body = size
         return size <= ALWAYS_TAKEN or self._of.bodies <= limits.UNSEEN
@@ -85,7 +94,7 @@ class ArrivingOfOne:
     def give_back(self) -> None:
         """Count nothing of this connection."""
         self.set_head(0)
-        self.set_body(0)
+        self._set_body(0)
 
 
 class PatientProtocol(HttpToolsProtocol):
@@ -208,20 +217,21 @@ class PatientProtocol(HttpToolsProtocol):
         else:
             super().on_headers_complete()
             self._begun = self.cycle
+            self._arrived.begin(self.cycle)
 
     def on_body(self, body: bytes) -> None:
         self._head_size = 0
         if self.transport.is_closing():
             return
         super().on_body(body)
-        if len(body) > ALWAYS_TAKEN and not self._arrived.set_body(len(self.cycle.body)):
+        if len(self.cycle.body) > ALWAYS_TAKEN and not self._arrived.count_bodies():
             self.cycle.body.clear()
             self._refuse(503, BUSY)
 
     def look_again(self) -> None:
-        """Count what waits of a body now: who serves the request has taken some of it."""
-        if self._arrived.counts and self.cycle:
-            self._arrived.set_body(len(self.cycle.body))
+        """Count what waits of bodies now: who serves the requests has taken some of it."""
+        if self._arrived.counts:
+            self._arrived.count_bodies()
 
     def on_message_complete(self) -> None:
         if self._wishes:
