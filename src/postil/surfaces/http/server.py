@@ -64,8 +64,8 @@ class ArrivingOfOne:
 
     def __init__(self, of: Arriving) -> None:
         self._of, self._head, self._body = of, 0, 0
-        self._requests: list[RequestResponseCycle] = []
-        """Those of this connection that are not answered: some may wait behind the one that is served."""
+        self.requests: list[RequestResponseCycle] = []
+        """Those whose bodies may wait: some stand behind the one that is served."""
 
     @property
     def counts(self) -> bool:
@@ -78,13 +78,9 @@ class ArrivingOfOne:
         self._head = size
         return size <= ALWAYS_TAKEN or self._of.heads <= limits.HEADS
 
-    def begin(self, request: RequestResponseCycle) -> None:
-        """Take note of a request whose body may come."""
-        self._requests = [*(each for each in self._requests if not each.response_complete), request]
-
     def count_bodies(self) -> bool:
         """Count what waits of all bodies. Returns whether it may stay."""
-        return self._set_body(sum([len(each.body) for each in self._requests if not each.response_complete]))
+        return self._set_body(sum([len(each.body) for each in self.requests if not each.response_complete]))
 
     def _set_body(self, size: int) -> bool:
         self._of.bodies += size - self._body
@@ -215,9 +211,11 @@ class PatientProtocol(HttpToolsProtocol):
         elif self.parser.should_upgrade():
             self._wishes = True
         else:
+            if self.cycle and self.cycle.response_complete:  # they are answered in turn: the others are, too
+                self._arrived.requests.clear()
             super().on_headers_complete()
             self._begun = self.cycle
-            self._arrived.begin(self.cycle)
+            self._arrived.requests.append(self._begun)
 
     def on_body(self, body: bytes) -> None:
         self._head_size = 0
