@@ -99,6 +99,8 @@ def test_random_filters_are_answered_alike(full: Path, store: Store):
         ["issue", "--filter", "nope == 1"],
         ["issue", "--filter", "text ~ x"],
         ["issue", "--limit", "0"],
+        ["issue", "--limit", "9" * 5000],
+        ["issue", "title == \udce4"],
         ["issue", "--columns", "colour"],
         ["epic"],
         ["issue", "--help"],
@@ -120,6 +122,24 @@ def test_a_stale_cache_or_an_odd_repository_takes_the_ordinary_way(full: Path, t
     assert fast_list("issue", [], str(full)) is None
     assert fast_list("issue", [], str(tmp_path)) is None
     (full / "postil.toml").write_text("")
+    assert fast_list("issue", [], str(full)) is None
+
+
+@pytest.mark.parametrize("name", [".git", ".git/postil", ".git/refs", ".git/objects"])
+def test_what_leads_elsewhere_takes_the_ordinary_way(full: Path, tmp_path: Path, name: str):
+    assert fast_list("issue", [], str(full)) is not None
+    (full / name).rename(tmp_path / "elsewhere")
+    (full / name).symlink_to(tmp_path / "elsewhere")
+    assert fast_list("issue", [], str(full)) is None
+
+
+def test_objects_from_elsewhere_take_the_ordinary_way(full: Path):
+    (full / ".git" / "objects" / "info" / "alternates").write_text("/nowhere\n")
+    assert fast_list("issue", [], str(full)) is None
+
+
+def test_a_repository_of_another_user_takes_the_ordinary_way(full: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(os, "geteuid", lambda: os.stat(full).st_uid + 1)
     assert fast_list("issue", [], str(full)) is None
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import os
 import sqlite3
+import stat
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -79,7 +80,7 @@ def fast_list(kind: str | None, words: Sequence[str], cwd: str, width: int = 0, 
         short = find_short_ids(db, [row.id for row in found])
         people = find_assignees(db, found) if "assignees" in columns else {}
         db.close()
-    except (QueryFault, sqlite3.Error, KeyError):
+    except (QueryFault, sqlite3.Error, KeyError, UnicodeError):
         return None
     how = Drawing(columns, style, width, colors, now if width else None)
     text = draw_list(found, how, following, titles, short, people)
@@ -139,6 +140,7 @@ def _read_words(kind: str | None, words: Sequence[str]) -> Asked | None:
         columns = tuple(name.strip() for name in given["--columns"][0].split(","))
     if (
         not limit.isdecimal()
+        or len(limit) > 4
         or not 1 <= int(limit) <= 1000
         or style not in ("table", "raw", "json")
         or not {*columns} <= {*NAMES}
@@ -154,9 +156,18 @@ def _find_git_dir(cwd: str) -> str | None:
     git_dir = os.path.join(folder, ".git")
     if not folder or any(os.path.exists(os.path.join(folder, f"postil.{kind}")) for kind in ("toml", "yaml", "yml")):
         return None
-    plain = (
-        not os.path.islink(git_dir)
-        and os.path.isdir(os.path.join(git_dir, "objects"))
-        and os.path.isdir(os.path.join(git_dir, "refs"))
+    return git_dir if _is_plain(folder, git_dir) else None
+
+
+def _is_plain(folder: str, git_dir: str) -> bool:
+    """Returns whether nothing here leads elsewhere or belongs to another: the ordinary way knows who may allow it."""
+    try:
+        if any(os.lstat(each).st_uid != os.geteuid() for each in (folder, git_dir)):
+            return False
+        inside = (os.path.join(git_dir, name) for name in ("objects", "refs", "postil"))
+        kinds = [os.lstat(each).st_mode for each in (git_dir, *inside)]
+    except OSError:
+        return False
+    return all(map(stat.S_ISDIR, kinds)) and not any(
+        os.path.lexists(os.path.join(git_dir, name)) for name in ("commondir", "objects/info/alternates")
     )
-    return git_dir if plain and not os.path.exists(os.path.join(git_dir, "commondir")) else None
