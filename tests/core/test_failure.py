@@ -68,3 +68,5 @@ def test_a_name_in_a_failure_makes_no_line_of_its_own() -> None:
     assert fault.text() == "a Forged is not there\nLook at a Forged\nthen go on"
     assert fault.details()["path"] == "a\nForged", "programs get it as it is"
     assert NotFound("one\ntwo", found="\n").message == "one\ntwo"
+    long = f"{'a' * (failure.LONGEST - 10)}\nForged is not there"
+    assert "\n" not in Failure(f"{long} as a file", path=long).message, "also of a name of which not all is shown"

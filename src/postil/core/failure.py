@@ -36,11 +36,11 @@ class Failure(Exception):
     """Whether the doubt is about one transaction of the state, which the mark of a key can settle."""
 
     def __init__(self, message: str, /, *, advice: str = "", **data: object) -> None:
-        if len(message) > LONGEST:  # what a caller sent is repeated to it, not all of it
-            message = f"{message[:LONGEST]}… ({len(message) - LONGEST} more characters)"
         for fact in data.values():
             if type(fact) is str and not fact.isprintable() and fact.strip():
                 message, advice = _put_on_one_line(fact, message, advice)
+        if len(message) > LONGEST:  # what a caller sent is repeated to it, not all of it
+            message = f"{message[:LONGEST]}… ({len(message) - LONGEST} more characters)"
         super().__init__(message)
         self.message = message
         self.advice = advice
