@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import tracemalloc
@@ -12,7 +13,8 @@ import pytest
 
 from postil.core import limits
 from postil.core.failure import Failure
-from postil.workspace.clones.clone import RemoteAway, SharedClone
+from postil.workspace.clones import clone as clone_module
+from postil.workspace.clones.clone import NotWhole, RemoteAway, SharedClone
 from postil.workspace.clones.snapshot import LOGS, list_refs
 from tests.hosting.hosts import make_bare
 
@@ -302,6 +304,32 @@ def test_a_branch_that_cannot_be_checked_out_takes_no_comment(bare: Path) -> Non
     listed = git(one.folder, "ls-tree", "-r", "--name-only", head).split()
     assert listed == ["a.py.comments", "b.py.comments", "c.py.comments"]
     assert git(one.folder, "cat-file", "blob", f"{head}:a.py.comments") == "said"
+
+
+def test_what_a_failing_disk_did_not_put_back_is_put_back_when_it_works_again(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    push(bare, lambda work: (work / "a.py.comments").write_text("before"))
+    one = clone_at(bare, "one")
+    one.begin("", 0)
+    write(one, "a.py.comments", "ours")
+    one.publish(1, "alice")
+    one.accept()
+    push(bare, lambda work: (work / "a.py.comments").write_text("theirs"))
+
+    def fail(path: str, most: int) -> bytes:
+        raise OSError(errno.EIO, path)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(clone_module, "read_whole", fail)
+        for _ in range(2):
+            with pytest.raises(OSError, match="postil-aside"):
+                one.follow()
+    with pytest.raises(NotWhole):
+        one.publish(1, "alice")
+    assert one.follow()
+    assert comments(one) == {"a.py.comments": "ours+theirs over before"}
+    assert one.publish(1, "alice")
 
 
 def test_many_large_comment_files_are_never_held_together(bare: Path) -> None:

@@ -72,8 +72,8 @@ class SharedClone:
         self._next, self._next_seen = self._recorded, self._seen
         self._apart: set[str] = set()
         """Recorded files that have no place beside the branch, where a link or a folder bears their name."""
-        self._is_whole = True
-        """Whether our comment files stand in the work tree: not while the branch is brought up to date."""
+        self._kept: dict[str, str] | None = None
+        """Where our comment files are while the branch is brought up to date; None where they are in the work tree."""
         self._lock: FileLock | None = None
 
     def take(self) -> bool:
@@ -105,7 +105,7 @@ class SharedClone:
         self._apart.clear()
         clean_leftovers(find_repository(self.folder), fix=True)
         wanted = self._put_files(wanted)
-        self._is_whole = True
+        self._kept = None
         snapshot.set_refs(self.folder, self._recorded.refs)
         self._recorded = msgspec.structs.replace(self._recorded, source=self._recorded.source or source, files=wanted)
         self.has_unsent_logs = bool(self._recorded.refs)
@@ -114,11 +114,13 @@ class SharedClone:
 
     def follow(self) -> bool:
         """Bring the served branch up to date. Returns whether it had moved. What is ours stays, merged with theirs."""
+        if self._kept is not None:  # the last time a disk failed: they are nowhere else
+            self._put_back(self._kept)
         source = self._fetch(0)
         if not source or source == self._recorded.source:
             return False
         kept = self._set_aside()
-        self._is_whole = False
+        self._kept = kept
         try:
             self._check_out(source)
         finally:  # what is ours stays also where the branch cannot be checked out
@@ -141,7 +143,9 @@ class SharedClone:
 
     def _put_back(self, kept: Mapping[str, str]) -> None:
         """Make the comment files those that were kept, and no others; one after the other, so that nobody holds all."""
-        apart, self._apart = sorted(self._apart), set()
+        if not self._recorded.commit:
+            self._apart.clear()
+        apart = sorted(self._apart)
         for name in snapshot.list_files(self.folder):
             if name not in kept:
                 remove_file(self.folder, RelativePath(name))
@@ -151,10 +155,10 @@ class SharedClone:
                 self._write(name, read_whole(path, limits.FILE))
                 if is_recorded and name not in self._apart:
                     self._seen[name] = self._look(name)
-        for name in apart if self._recorded.commit else ():
+        for name in apart:
             self._write(name, read_blob(self.folder, f"{self._recorded.commit}:{name}"))
+        self._kept = None
         shutil.rmtree(os.path.join(self.folder, ".git", _ASIDE), ignore_errors=True)
-        self._is_whole = True
 
     def _fetch(self, head_number: int) -> str:
         """Fetch the branch, the logs that people pushed, and a snapshot. Returns the branch's commit."""
@@ -240,7 +244,7 @@ class SharedClone:
 
         It counts when it is recorded, not before. Raises RemoteAway.
         """
-        if not self._is_whole:
+        if self._kept is not None:
             raise NotWhole(self.name)
         changed, refs = self.find_changes()
         if not changed and refs == self._recorded.refs:
