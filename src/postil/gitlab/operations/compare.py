@@ -83,7 +83,9 @@ class CompareOperations:
         listed = {one.file: (one, change) for one, change in ((describe_change(row), row) for row in rows)}
         missing = next((name for name in files if name not in listed), None)
         if missing is not None:
-            raise NotFound(f"{missing[:200]} did not change there", advice="Look at the list of files again")
+            raise NotFound(
+                f"{missing[:200]} did not change there", advice="Look at the list of files again", file=missing[:200]
+            )
         return ComparedRequest(
             says=says,
             files=tuple(one for one, _ in listed.values()),

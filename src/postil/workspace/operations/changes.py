@@ -158,7 +158,9 @@ class ChangeTools:
         missing = next((name for name in files if name not in changed), None)
         if missing is not None:
             raise NotFound(
-                f"{missing[:200]} did not change there", advice="`postil workspace changes` lists what changed"
+                f"{missing[:200]} did not change there",
+                advice="`postil workspace changes` lists what changed",
+                file=missing[:200],
             )
         wanted = [changed[name] for name in dict.fromkeys(files or [*changed][:MOST_AT_ONCE])]
         return Diffs(tuple(read_diffs(repository, compared, wanted, context, skip)), compared.version)
