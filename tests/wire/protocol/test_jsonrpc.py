@@ -197,6 +197,8 @@ def test_a_frame_is_refused_from_its_bound_on(inner: bytes, taken: bool) -> None
         (b'["' + b"1e9, 0.1 " * 200_000 + b"1" * 100 + b'"]', ""),
         (b"[" + b"0.%s," % (b"3" * 64) * 2000 + b"1]", "a number with more than 64 digits"),
         (b"[" + b"0.%s," % (b"3" * 60) * 2000 + b"1]", ""),
+        (b"[" + b"%s," % (b"3" * 64) * 2000 + b"1]", ""),
+        (b"[" + b"%s," % (b"3" * 64) * 2000 + b"%s]" % (b"3" * 65), "a number with more than 64 digits"),
     ],
 )
 def test_a_frame_holds_only_so_many_numbers_that_take_long_to_read(inner: bytes, fault: str) -> None:
