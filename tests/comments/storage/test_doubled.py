@@ -244,3 +244,19 @@ def test_gits_own_merge_of_moved_and_edited_shows_one_and_the_next_change_writes
     (found,) = [each for each in comments.listed().comments if each.id == moved]
     assert (found.filePath, found.text, found.status) == ("b.py", "edited meanwhile", "resolved")
     assert comments.maintenance.check_files().faults == ()
+
+
+def test_a_comment_that_is_moved_to_a_copy_of_its_file_takes_nothing_from_the_one_there(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": CODE})
+    name = comments.add("a.py", 3, "one", "NOTE").commentId
+    for end in ("", ".comments"):
+        (tmp_path / f"b.py{end}").write_bytes((tmp_path / f"a.py{end}").read_bytes())
+    comments.edit("b.py", name, "another by now")
+    comments.move("a.py", "b.py", name, 9)
+    there = {each.text: each for each in comments.listed("b.py").comments}
+    assert {text: each.line for text, each in there.items()} == {"another by now": 3, "one": 9}
+    assert there["one"].id == name != there["another by now"].id
+    comments.relocating.undo(name)
+    assert [(each.id, each.line) for each in comments.listed("a.py").comments] == [(name, 3)]
+    assert [each.text for each in comments.listed("b.py").comments] == ["another by now"]
+    assert comments.maintenance.check_files().exit_status == 0

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from postil.comments.clock import new_id
 from postil.comments.sidecar.dialects import trim_line
 from postil.comments.sidecar.document import Sidecar
+from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.sidecar.merge import merge_comment
 from postil.comments.storage.giants import read_to_change
 from postil.comments.storage.store import Store
@@ -44,6 +46,17 @@ def merge_into(home: Sidecar, others: Sequence[Sidecar], comment: str) -> None:
         mine, theirs = home.raw_comment(comment), other.raw_comment(comment)
         places = {key: mine[key] for key in PLACE if key in mine}
         home.change(comment, {**merge_comment({}, mine, theirs), **places})
+
+
+def give_own_id(copy: Sidecar, comment: str) -> str:
+    """Give a comment of a file that was copied with its comments an id of its own, and return that."""
+    found, raw, own = copy.comment(comment), copy.raw_comment(comment), new_id("c_")
+    marker = copy.marker_of(found) if found else None
+    kept = copy.raw_marker(marker.id) if marker else None
+    copy.remove(comment)
+    renamed: JsonObject = {**raw, "id": own}
+    copy.add(renamed, {**kept, "commentIds": [own]}) if kept else copy.add_bare(renamed)
+    return own
 
 
 def join_comment(store: Store, comment: str, paths: Sequence[str]) -> str:

@@ -30,7 +30,7 @@ from postil.comments.sidecar.dialects import OWN_KEY
 from postil.comments.sidecar.document import LineTexts, Sidecar
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.source_tree import Source
-from postil.comments.storage.doubled import PLACE, find_home, merge_into
+from postil.comments.storage.doubled import PLACE, find_home, give_own_id, merge_into
 from postil.comments.storage.first_write import tell_first
 from postil.comments.storage.giants import read_to_change, refuse_grown
 from postil.comments.storage.store import SUFFIX, Store
@@ -240,10 +240,13 @@ def move_raw(store: Store, source: Sidecar, target_path: RelativePath, moved: Js
         store.write(source)
         return
     target = read_to_change(store, target_path)
-    if target.comment(comment) and find_home([source, target], comment):  # a merge left it there, too: they are one
-        merge_into(source, [target], comment)
-        moved = {**source.raw_comment(comment), **{key: moved[key] for key in PLACE if key in moved}}
-        target.remove(comment)
+    if target.comment(comment):
+        if find_home([source, target], comment):  # a merge left it there, too: they are one
+            merge_into(source, [target], comment)
+            moved = {**source.raw_comment(comment), **{key: moved[key] for key in PLACE if key in moved}}
+            target.remove(comment)
+        else:
+            give_own_id(target, comment)
     target.add(moved, marker)
     refuse_grown(target)
     store.refuse_unknown(source)

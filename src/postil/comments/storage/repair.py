@@ -11,14 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
-from postil.comments.clock import new_id
 from postil.comments.failures import CommentFileFull, CommentTooLarge, SidecarDamaged, refuse_full, tell_problem
 from postil.comments.git.blame import read_at
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
-from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.sidecar.merge import merge_sidecars
-from postil.comments.storage.doubled import find_home, join_comment
+from postil.comments.storage.doubled import find_home, give_own_id, join_comment
 from postil.comments.storage.giants import read_to_change, refuse_merge
 from postil.comments.storage.set_aside import set_aside
 from postil.comments.storage.store import SUFFIX, Store, sidecar_path
@@ -108,14 +106,9 @@ def _separate(store: Store, comment: str, paths: Sequence[RelativePath], copies:
         # A sidecar says whose it is; a copy names what it was copied from.
         is_first = first.content.file != first.path and second.content.file == second.path
         copy = first if is_first or first.path in copies else second
-        found = copy.comment(comment)
-        if found is None or not copy.writable:
+        if not copy.comment(comment) or not copy.writable:
             return ""
-        raw, marker, own = copy.raw_comment(comment), copy.marker_of(found), new_id("c_")
-        kept = copy.raw_marker(marker.id) if marker else None
-        copy.remove(comment)
-        renamed: JsonObject = {**raw, "id": own}
-        copy.add(renamed, {**kept, "commentIds": [own]}) if kept else copy.add_bare(renamed)
+        own = give_own_id(copy, comment)
         copies.add(copy.path)
         store.write(copy)
     return f"the one in {copy.path} is {own} now"
