@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from postil.comments.anchoring.locate import NOT_KEPT
 from postil.comments.operations.validation import ExportOptions
+from postil.core import call
 from postil.core.failure import Failure, InvalidArguments, NotFound
 from tests.comments.shop import BITS
 from tests.comments.sidecars import extension_accepts
@@ -333,6 +335,18 @@ def test_an_export_that_is_not_read_back_is_refused_with_those_that_are(
         comments.transfer.import_files((f"../exp.{name}",))
     assert f"../exp.{name} cannot be imported" in refused.value.message
     assert "json, jsonl or csv" in refused.value.message
+
+
+def test_a_source_is_taken_from_the_folder_that_a_person_stands_in(
+    comments: Comments, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def resolve(_: call.Call, path: str, root: str) -> str:
+        return os.path.relpath(os.path.join(root, "lib", path), root)
+
+    monkeypatch.setattr(call.Call, "resolve", resolve)
+    (tmp_path / "here" / "y.py").write_text("# @paired: NOTE: look\nx = 1\n")
+    assert len(comments.transfer.import_files(("../y.py",)).added) == 1
+    assert comments.transfer.import_files((str(tmp_path / "here" / "y.py"),)).skipped == 1
 
 
 def test_a_parquet_export_inside_the_workspace_is_refused_the_same_way(comments: Comments, tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ class TransferTools:
         author: Annotated[str, Meta(description="Who wrote the inline comments")] = "",
     ) -> Imported:
         """Take in exported comments, or turn inline `// @paired:` comments into comments of the sidecar"""
-        refuse_unreadable(files)
+        refuse_unreadable(files, self._tree.typed)
         documents: list[Sequence[Record]] = []
         left, texts = limits.IMPORTED_COMMENTS, limits.IMPORTED_TEXTS
         for file in filter(is_document, files):
@@ -366,6 +366,6 @@ def _read_document(file: str, most: int) -> bytes:
 def _too_large(file: str, most: str) -> InvalidArguments:
     return InvalidArguments(
         f"{file} is too large: exports of {most} are imported together",
-        advice="Import them one by one; export what is larger file by file (`comments export json FILE`)",
+        advice="Import them one by one; export what is larger file by file (`postil comments export json --file FILE`)",
         path="files",
     )

@@ -107,10 +107,14 @@ def is_document(name: str) -> bool:
     return name.lower().endswith(DOCUMENTS)
 
 
-def refuse_unreadable(names: Sequence[str]) -> None:
-    """Raises InvalidArguments for what is neither an export that can be read back nor a source of the workspace."""
+def refuse_unreadable(names: Sequence[str], find: Callable[[str], str]) -> None:
+    """Raises InvalidArguments for what is neither an export that can be read back nor a source of the workspace.
+
+    `find` returns what a caller means by a path: a person names a source from the folder they stand in.
+    """
     for name in names:
-        leads_out = ".." in name.split("/") or name.startswith(("/", "~/"))
+        there = find(name)
+        leads_out = ".." in there.split("/") or there.startswith(("/", "~/"))
         if not is_document(name) and (leads_out or name.lower().endswith(".parquet")):
             raise InvalidArguments(
                 f"{name} cannot be imported: it is no export in json, jsonl or csv, and no source of this workspace",
