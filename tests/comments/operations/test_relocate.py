@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.comments.failures import SourceNotFound
 from postil.comments.operations.views import ViewTools
 from postil.comments.show.one_comment import show_line
 from postil.core.failure import Conflict, NotFound
@@ -303,3 +304,12 @@ def test_an_undo_takes_no_reply_whose_words_another_program_changed(tmp_path: Pa
     with pytest.raises(Conflict):
         comments.relocating.undo(identity)
     assert [reply.text for reply in comments.show(identity).comment.replies] == ["longer by another hand"]
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """It said that nothing was moved, as of a file without comments."""
+    comments = workspace(tmp_path, **{"a.py": FUNCTIONS})
+    comments.add("a.py", 1, "one", "NOTE")
+    with pytest.raises(SourceNotFound):
+        comments.relocating.relocate(files=("b.py",))
+    assert not comments.relocating.relocate(files=("b/*.py",)).moved

@@ -86,6 +86,9 @@ def test_lost_comments_of_a_file_that_is_not_there_are_not_none(comments: Commen
     assert comments.reviewing.list_orphans("*.rs").total == 0
     with pytest.raises(SourceNotFound):
         comments.reviewing.list_orphans("a.pz")
+    assert comments.reviewing.review("a.py").placed == 0
+    with pytest.raises(SourceNotFound):
+        comments.reviewing.review("a.pz")
 
 
 def test_no_more_lost_comments_are_shown_than_asked_for_and_all_are_counted(comments: Comments) -> None:

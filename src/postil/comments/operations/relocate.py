@@ -145,6 +145,8 @@ class RelocateTools:
             for each in self._context.overview.everything()
             if not wanted or any(is_about(pattern, each) for pattern in wanted)
         ]
+        for each in wanted if not located else ():
+            self._context.refuse_missing(each)
         steps: list[Step] = []
         by_file: dict[str, list[Located]] = {}
         for each in located:

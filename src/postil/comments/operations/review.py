@@ -227,7 +227,10 @@ class ReviewTools:
         waiting = [
             each.comment.id for where in (LOST, STALE) for each in self._find(file, f"{where} AND status = 'open'")
         ]
-        damaged = self._context.overview.damaged(self._context.tree.where(file))
+        there = self._context.tree.where(file)
+        if not waiting:
+            self._context.refuse_missing(there)
+        damaged = self._context.overview.damaged(there)
         names = self._read_names()
         if not call.current().interactive:
             shown = self._read(waiting[:MOST_SHOWN])
