@@ -63,6 +63,29 @@ def test_a_field_of_the_wrong_type_anywhere_hides_no_other_file(
     assert sidecar(root, "simple.js") == broken
 
 
+@pytest.mark.parametrize("odd", ["9" * 5_000, "1e999", '{"end": [1e999]}', '"text"', "[" * 200 + "]" * 200])
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_nobody_can_read_beside_the_data_of_ours_hides_no_comment(
+    comments: Comments, odd: str, *, whole: bool
+) -> None:
+    """One such number in one comment file ended every list."""
+    root = root_of(comments)
+    name = comments.add("a.py", 2, "kept", "TODO").commentId
+    held = msgspec.json.decode(sidecar(root, "a.py"))
+    marker = held["ghostMarkers"][0]
+    marker["x-anchor"] = (
+        msgspec.Raw(odd.encode()) if whole else {**marker["x-anchor"], "theirs": msgspec.Raw(odd.encode())}
+    )
+    write(root, "a.py.comments", msgspec.json.encode(held))
+    write(root, "a.py", "# head\n" + SOURCE)
+    other = Comments(str(root))
+    (shown,) = other.listed().comments
+    assert (shown.text, shown.line) == ("kept", 3)
+    other.reply(name, "a reply")
+    assert other.add("a.py", 5, "another", "NOTE")
+    assert [len(each.replies) for each in other.listed().comments] == [1, 0]
+
+
 def test_a_number_of_ours_that_is_none_is_left_alone(comments: Comments) -> None:
     comments.add("a.py", 1, "here", "NOTE")
     root = root_of(comments)

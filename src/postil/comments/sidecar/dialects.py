@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, TypeVar, cast
 
 import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from postil.comments.model import (
     COPY_OF,
@@ -42,6 +42,7 @@ LONGEST_ID = 1024
 """Characters of the id of another comment: a longer one names none."""
 KNOWN_VERSION = re.compile(r"(1\.0|2\.0|2\.1)(\.\d+)?")
 """The versions that we may write: a newer one may mean something that we would destroy."""
+_NOTHING = Raw(b"null")
 _TOLD = ("model", "confidence", "reasoning", "enrichedAt")
 _STATUSES: dict[str, Status] = {"resolved": "resolved", "wontfix": "wontfix", "open": "open"}
 
@@ -120,6 +121,14 @@ class _Marker(Struct, frozen=True, kw_only=True):
     anchorType: str | None = None
 
 
+class Own(Struct, frozen=True):
+    """What is asked of our data on a marker before all of it is read."""
+
+    blob: str = ""
+    line: int = 0
+    wrote: Raw | UnsetType = UNSET
+
+
 class AnyMarker(_Marker, frozen=True, kw_only=True):
     """A marker of any dialect."""
 
@@ -129,7 +138,15 @@ class AnyMarker(_Marker, frozen=True, kw_only=True):
     nextLineText: str | None = None
     lineHash: str | None = None
     lastVerified: str | None = None
-    own: object = field(default=None, name=OWN_KEY)
+    own: Raw = field(default=_NOTHING, name=OWN_KEY)
+    """What we keep on it, as it is written: what another program writes there need not be readable."""
+
+    def read_own(self) -> Own | None:
+        """Returns a little of it, where there is any."""
+        try:
+            return _decode_own(self.own)
+        except UNREADABLE:
+            return None
 
 
 class ExtensionMarker(_Marker, frozen=True, kw_only=True):
@@ -183,6 +200,8 @@ EXTENSION = msgspec.json.Decoder(ExtensionFile, float_hook=read_float)
 """Decodes what the extension demands of a file; UNREADABLE is raised when it lacks something of it."""
 HEAD = msgspec.json.Decoder(ExtensionComment, float_hook=read_float)
 COMMENT = msgspec.json.Decoder(AnyComment, float_hook=read_float)
+_decode_own = msgspec.json.Decoder(Own | None, float_hook=read_float).decode
+_decode_anchor = msgspec.json.Decoder(Anchor | None, float_hook=read_float).decode
 _FILE = msgspec.json.Decoder(AnyFile, float_hook=read_float)
 _OUTLINE = msgspec.json.Decoder(Outline, float_hook=read_float)
 
@@ -323,13 +342,13 @@ def read_marker(raw: AnyMarker) -> Marker:
     )
 
 
-def _read_anchor(raw: object) -> Anchor | None:
+def _read_anchor(raw: Raw) -> Anchor | None:
     """Our data on a marker; another program's under the same key, or a newer one of ours, is left alone."""
     try:
-        found = msgspec.convert(raw, Anchor)
-    except msgspec.ValidationError:
+        found = _decode_anchor(raw)
+    except UNREADABLE:
         return None
-    return found if found.v == 1 else None
+    return found if found and found.v == 1 else None
 
 
 def _read_params(raw: object) -> dict[str, Param]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -437,9 +437,8 @@ def is_emptied(sidecar: Sidecar) -> bool:
 
 
 def _is_made_on(marker: dialects.AnyMarker, blob: str) -> bool:
-    own = marker.own
-    values = cast(JsonObject, own) if isinstance(own, dict) else {}
-    return values.get("blob") == blob and values.get("line") == marker.line
+    own = marker.read_own()
+    return own is not None and own.blob == blob and own.line == marker.line
 
 
 def _find(among: Sequence[M], wanted: str) -> M | None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from msgspec import UnsetType
 
 if TYPE_CHECKING:
     from postil.comments.sidecar import dialects
-    from postil.comments.sidecar.json_edit import JsonObject
 
 Spot: TypeAlias = tuple[int, int, str | None]
 """The first line, the last line and the text that a marker stands for."""
@@ -84,5 +85,5 @@ def find_position(lines: Sequence[int], line: int) -> int:
 
 
 def _edited(marker: dialects.AnyMarker) -> bool:
-    own = marker.own
-    return isinstance(own, dict) and "wrote" in cast("JsonObject", own)
+    own = marker.read_own()
+    return own is not None and not isinstance(own.wrote, UnsetType)
