@@ -203,3 +203,73 @@ def test_the_code_of_a_file_that_was_split_into_many_is_found_in_each_of_them(tm
     commit(tmp_path, "split")
     found = {each.id: (each.movedTo, each.line) for each in comments.listed().comments if each.state == "moved"}
     assert found == wanted
+
+
+BUNDLED = """var names = Object.getOwnPropertyNames;
+var define = (to, name, get) => Object.defineProperty(to, name, { get, enumerable: true });
+var share = (to, from) => {
+  for (let key of names(from))
+    if (key !== "default")
+      define(to, key, () => from[key]);
+  return to;
+};
+var %s_exports = {};
+module.exports = share(%s_exports, require("./%s"));
+// Names for other programs:
+0 && (module.exports = {
+  handle
+});
+"""
+SET_UP = """import shop
+
+
+class Test%s:
+    def setup_method(self):
+        @shop.task
+        def add(first, second):
+            return first + second
+
+        self.add = add
+
+    def test_%s(self):
+        assert shop.%s(self.add) == "%s"
+"""
+
+
+def test_what_a_bundler_writes_into_every_file_is_no_code_that_went_from_one_to_another(tmp_path: Path) -> None:
+    files = {f"{name}/index.js": BUNDLED % (name, name, name) for name in ("near", "edge", "node", "deno")}
+    comments = workspace(tmp_path, **files)
+    root, text = root_of(comments), files["near/index.js"]
+    lines = [line_of(text, part) for part in ("return to;", "0 && (", "});")]
+    identities = [comments.add("near/index.js", line, "Who reads it?", "QUESTION").commentId for line in lines]
+    commit(root, "commented")
+    (root / "near" / "index.js").unlink()
+    write(root, "keys/index.js", BUNDLED % ("keys", "keys", "keys"))
+    commit(root, "one part less, and another one")
+    assert [comments.show(each).comment.state for each in identities] == ["orphaned"] * len(lines)
+
+
+def test_a_helper_that_many_tests_set_up_did_not_go_from_a_deleted_one_to_a_new_one(tmp_path: Path) -> None:
+    names = ("Cart", "Till", "Shelf", "Price")
+    files = {f"tests/test_{each.lower()}.py": SET_UP % (each, each, each, each) for each in names}
+    comments = workspace(tmp_path, **files)
+    root, text = root_of(comments), files["tests/test_cart.py"]
+    lines = [line_of(text, part) for part in ("def add", "return first", "self.add = add")]
+    identities = [comments.add("tests/test_cart.py", line, "Why add?", "QUESTION").commentId for line in lines]
+    commit(root, "commented")
+    (root / "tests" / "test_cart.py").unlink()
+    write(root, "units/test_stamp.py", SET_UP % (("Stamp",) * 4))
+    commit(root, "one test less, and another one")
+    assert [comments.show(each).comment.state for each in identities] == ["orphaned"] * len(lines)
+
+
+def test_code_of_which_one_copy_stays_went_to_another_file_all_the_same(tmp_path: Path) -> None:
+    begin, end = CODE.index("def gross"), CODE.index("class Basket")
+    comments = workspace(tmp_path, **{"shop.py": CODE, "till.py": "import os\n\n\n" + CODE[begin:end]})
+    root = root_of(comments)
+    identity = add_at(comments, "taxed = ")
+    commit(root, "commented")
+    write(root, "shop.py", CODE[:begin] + CODE[end:])
+    write(root, "tax.py", '"""Taxes."""\n\n\n' + CODE[begin:end])
+    commit(root, "split")
+    assert comments.show(identity).comment.movedTo == "tax.py"

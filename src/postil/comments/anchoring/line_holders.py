@@ -119,6 +119,10 @@ class LineHolders:
         number = self._numbers.get(path)
         return set() if number is None else {line for line in lines if self._holds(line, number)}
 
+    def select_still(self, path: str, lines: frozenset[str]) -> Collection[str]:
+        """Returns those of the lines that a file held which it holds still: all, where it did not change."""
+        return self.select_held(path, lines) if path in self._numbers else lines
+
     def _holds(self, line: str, number: int) -> bool:
         value = _number(line)
         table, wanted = self._tables[value % _TABLES], value << _FILE_BITS | number

@@ -51,6 +51,10 @@ FEWEST = 4
 """The share of the lines of a file that is gone that another one must have got to be what became of it."""
 WHOLE = 0.5
 """The share of them with which it is the same file under another name, and its code is looked for as if it had it."""
+SEVERAL = 2
+MOST_BESIDE = 30
+MOST_LINES = 500
+"""Other files that hold a line all along, with which it tells nothing; how many are asked, and for how many lines."""
 REST = 0.2
 LARGEST_REST = 2048
 """The share of its lines that a file keeps at most whose content went elsewhere, and the bytes that are left of it."""
@@ -101,33 +105,39 @@ def find_other_files(
     before = _read_lines_at(tree, asked, known.largest)
     read = cache(known.read_text)
     held = _Held(known, read, before, {(then[origin], path) for origin in likely for path in likely[origin]})
-    found: dict[str, list[OtherFile]] = {}
-    code: dict[str, dict[str, int]] = {}
+    every: dict[str, dict[str, set[str]]] = {}
     for origin, paths in likely.items():
         lines = wanted[origin] | whole.get(origin, frozenset())
-        came = {path: known.select_held(path, lines) - held.at(then[origin], path, origin) for path in paths}
+        every[origin] = {path: known.select_held(path, lines) - held.at(then[origin], path, origin) for path in paths}
+    common = _find_common(known, then, every)
+    found: dict[str, list[OtherFile]] = {origin: [] for origin in likely}
+    code: dict[str, dict[str, int]] = {}
+    for origin, paths in likely.items():
+        came, lines = every[origin], whole.get(origin, frozenset())
         new = {path: len(some) for path, some in came.items()}
         code[origin] = {path: _count_code(some) for path, some in came.items()}
         strange = {path for path in paths if _has_heir(code[origin], origin, path)}
         share = 1.0 if tree.stat(origin) else NAMED  # one that is still there has its name itself
         named = _find_named(new, origin, strange, share) if origin in whole else ""
+        own = {path: len(some - common[origin]) for path, some in came.items()}
+        own_lines = len(lines - common[origin])
         best = sorted(
             _order({path: count for path, count in new.items() if count}, origin), key=lambda path: path != named
         )
-        found[origin] = [
-            OtherFile(
-                path,
-                read(path),
-                frozenset("".join(line.split()) for line in held.at(then[origin], path, origin)),
-                renamed=(
-                    successor := path not in strange and _is_successor(new, path, len(whole.get(origin, ())), named)
-                ),
-                sure=successor
-                and new[path] >= max(FEWEST, WHOLE * len(whole[origin]))
-                and held.is_from(then[origin], path, origin),
+        for path in _select_parts(best, pieces[origin], came):
+            successor = path not in strange and _is_successor(new, path, len(lines), named)
+            successor = successor and _got_own(own[path], own_lines, path == named)
+            sure = successor and new[path] >= max(FEWEST, WHOLE * len(lines)) and own[path] >= WHOLE * own_lines
+            stood = held.at(then[origin], path, origin) | (frozenset[str]() if successor else common[origin])
+            found[origin].append(
+                OtherFile(
+                    path,
+                    read(path),
+                    frozenset("".join(line.split()) for line in stood),
+                    renamed=successor,
+                    sure=sure and held.is_from(then[origin], path, origin),
+                )
             )
-            for path in _select_parts(best, pieces[origin], came)
-        ]
     for origin, paths in became.items():
         # One that was another before and has the whole text now was overwritten; one that is merely spelled so was not.
         equal = known.equal(then[origin], gone.get(origin, ()))
@@ -136,8 +146,9 @@ def find_other_files(
             found[origin] = [OtherFile(new_there[0], known.read_text(new_there[0]), renamed=True, sure=True)]
     lost = [origin for origin in became if not any(each.renamed for each in found[origin])]
     for origin, path in _follow(known, lost).items():
-        there = _count_code(known.select_held(path, whole.get(origin, ())))
-        if _has_heir({**code[origin], path: there}, origin, path):
+        there = known.select_held(path, whole.get(origin, ()))
+        got_common = bool(there) and there <= common[origin]
+        if got_common or _has_heir({**code[origin], path: _count_code(there)}, origin, path):
             continue
         likely = [each for each in found[origin] if each.path != path]
         found[origin] = [OtherFile(path, known.read_text(path), renamed=True), *likely][:MOST_FILES]
@@ -211,6 +222,12 @@ def _is_successor(got: dict[str, int], path: str, lines: int, named: str) -> boo
         return path == named and got[path] >= FEWEST
     next_best = max((count for other, count in got.items() if other != path), default=0)
     return bool(lines) and got[path] >= max(FEWEST, RENAMED * lines) and next_best < ALIKE * got[path]
+
+
+def _got_own(count: int, lines: int, named: bool) -> bool:
+    """Whether a file got enough of those lines of one that is gone that do not stand in several others all along."""
+    enough = RENAMED * lines
+    return count >= max(1, min(FEWEST, enough) if named else enough)
 
 
 def _find_named(got: dict[str, int], origin: str, strange: Collection[str], share: float) -> str:
@@ -395,6 +412,36 @@ def _read_moment(text: str) -> int:
         return int(datetime.fromisoformat(text).timestamp())
     except (ValueError, OverflowError, OSError):
         return 0  # another program's
+
+
+def _find_common(
+    known: LineHolders, then: Mapping[str, str], came: Mapping[str, Mapping[str, Iterable[str]]]
+) -> dict[str, frozenset[str]]:
+    """Returns for each file with lost code the lines that several others hold, and held when its comments knew it.
+
+    They say nothing of where code went. Asked are the files that hold most of what came to another one, those of its
+    folder, and those of its name.
+    """
+    some = {origin: paths for origin, paths in came.items() if then[origin] != EVER and any(paths.values())}
+    rows = git_lines(known.tree.root, "ls-files", "-z", separator=b"\0") if some else ()
+    beside: dict[str, list[str]] = {}
+    for path in (row.decode("utf-8", "surrogateescape") for row in rows):
+        for key in (f"{PurePosixPath(path).parent}/", PurePosixPath(path).name):
+            beside.setdefault(key, []).append(path)
+    asked: dict[str, set[str]] = {}
+    for origin, paths in some.items():
+        lines = dict.fromkeys(line for got in paths.values() for line in got)
+        count = Counter(path for line in islice(lines, MOST_LINES) for path in known.find(then[origin], line))
+        near = (*beside.get(f"{PurePosixPath(origin).parent}/", ()), *beside.get(PurePosixPath(origin).name, ()))
+        asked[origin] = {*_order(count, origin)[:MOST_BESIDE], *islice(near, MOST_BESIDE)} - {origin}
+    places = {(then[origin], path) for origin, paths in asked.items() for path in paths if known.tree.stat(path)}
+    before = _read_lines_at(known.tree, places, known.largest)
+    still = {place: known.select_still(place[1], lines) for place, lines in before.items()}
+    found = dict.fromkeys(came, frozenset[str]())
+    for origin, paths in asked.items():
+        count = Counter(line for path in paths for line in still.get((then[origin], path), ()))
+        found[origin] = frozenset(line for line, times in count.items() if times >= SEVERAL)
+    return found
 
 
 def _read_lines_at(tree: SourceTree, places: set[Place], largest: int) -> dict[Place, frozenset[str]]:
