@@ -264,3 +264,19 @@ def test_functions_that_were_copied_in_another_order_and_edited_where_they_were_
 def test_rows_that_came_upside_down_prove_nothing() -> None:
     other = "\n".join(reversed("\n".join(PARTS).split("\n")))
     assert "moved" not in judge_parts("", other).values()
+
+
+def test_a_short_function_of_a_common_name_proves_no_travel() -> None:
+    """A deleted test's two rows `def add(x, y)` were taken to those of a new test; its call to that of another one."""
+    old = "class TestResult:\n    def setup(self):\n        def add(x, y):\n            return x + y\n"
+    other = old.replace("TestResult", "TestStamps").replace("def setup", "def set_up_stamps")
+    pages = Page(Source(old, "a.py")), Page(Source("", "a.py")), Page(Source(other, "b.py"))
+    assert {Travelled(*pages, lambda _: False).judge(row, row) for row in (2, 3)} == {"review"}
+    old = (
+        "class TestRiak:\n    def test_get(self):\n        bucket.get.assert_called('1f')\n\n    def test_set(self):\n"
+    )
+    other = old.replace("TestRiak", "TestArango").replace(
+        "bucket.get.assert_called('1f')", "backend.get.assert_called()"
+    )
+    pages = Page(Source(old, "a.py")), Page(Source("", "a.py")), Page(Source(other, "b.py"))
+    assert Travelled(*pages, lambda _: False).judge(2, 2) != "moved"

@@ -27,6 +27,7 @@ _SHORTEST = 8  # letters and digits of a row that says something
 _ENOUGH = 3.0  # rows that came along
 _SOME = 1.5
 _COMMON = 0.3  # what a row is worth that stands more than once in either file
+_LETTERS = 30  # letters and digits of what came along with a function of that name; with fewer it may be another one
 _SYMBOL = 1.0  # rows that came along with the function around it, or with the whole file
 _ALIKE = 0.6  # how much of a row is left in one that may be it
 _BOTH = 2  # rows of a function that stand in both files: so many were copied
@@ -95,10 +96,20 @@ class Travelled:
             return "moved" if self._goes_along(row, at) else "review"
         together = max(others, default=0.0)  # a row that came alone is a row like it
         if proof >= _ENOUGH or (
-            proof >= _SYMBOL and ((renamed and together) or (together > _GENERIC and self._has_symbol(row, at)))
+            proof >= _SYMBOL
+            and ((renamed and together) or (together > _GENERIC and self._has_symbol(row, at) and self._tells(row, at)))
         ):
             return "moved"
         return "review" if proof >= _SOME else ""
+
+    def _tells(self, row: int, at: int) -> bool:
+        """Returns whether the rows that came along say enough to be no other function of that name."""
+        came = {
+            self.old.keys[near]
+            for near in self._around(row)
+            if self._weigh(near, row, at) and not self._stands_anywhere(near)
+        }
+        return len(_WORDS.sub("", "".join(came))) >= _LETTERS
 
     def _around(self, row: int) -> range:
         return range(max(0, row - _AROUND), min(len(self.old), row + _AROUND + 1))
