@@ -191,3 +191,24 @@ def test_what_files_were_is_read_for_many_of_them_together(tmp_path: Path, monke
     monkeypatch.setattr(FileVersions, "read", count)
     assert {each.state for each in comments.listed().comments} == {"review"}
     assert len(asked) < 20, len(asked)
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_files_that_swap_names_after_one_was_edited_in_a_commit_of_its_own_keep_their_comments(
+    tmp_path: Path, committed: bool
+) -> None:
+    """Nothing like the code is left under the old name, and what the other file holds was nobody's version."""
+    comments = workspace(tmp_path, **{"a.py": "def total(items):\n    return sum(items)\n", "b.py": UNLIKE["b.py"]})
+    for name, line in (("a.py", 2), ("b.py", 5), ("b.py", 6)):
+        comments.add(name, line, f"{name}:{line}", "NOTE")
+    commit(tmp_path, "commented")
+    (tmp_path / "b.py").write_text(UNLIKE["b.py"].replace("import os\n", "import os\nimport sys\n"))
+    commit(tmp_path, "edited")
+    swap(tmp_path, by_git=False)
+    if committed:
+        commit(tmp_path, "swapped")
+    assert places(comments) == {
+        "a.py:2": ("b.py", 2, "moved"),
+        "b.py:5": ("a.py", 6, "moved"),
+        "b.py:6": ("a.py", 7, "moved"),
+    }
