@@ -5,7 +5,7 @@ import pytest
 from postil.anchor.model import SETTLED, Candidate, Source, Span
 from postil.anchor.other_files import OtherFiles
 from postil.anchor.page import Page
-from postil.anchor.relocate import relocate
+from postil.anchor.relocate import relocate, relocate_all
 from postil.anchor.search import Search
 
 pytestmark = pytest.mark.usefixtures("unhurried")
@@ -154,3 +154,20 @@ def test_an_else_of_a_function_that_is_gone_does_not_go_to_another_one() -> None
         '    else:\n        kwargs.setdefault("default", default)\n        json.dump(obj, fp, **kwargs)\n'
     )
     assert relocate(old, new, Span(8), "a.py").state in ("review", "orphaned")
+
+
+@pytest.mark.parametrize("added", ["    from twisted.internet import reactor\n\n", ""])
+def test_the_end_of_a_docstring_stays_with_its_function_whatever_comes_below_it(added: str) -> None:
+    """It was asked about since the row below was another one: that row is not what it documents."""
+    words, body = (
+        '    """Same as {}.\n\n    It delays.\n    """\n',
+        "    d = defer.Deferred()\n    reactor.call(0, d, result)\n",
+    )
+    other = f"def {{}}(result):\n{words}{body}    return d\n\n\n"
+    old = other.format("fail", "errback") + other.format("succeed", "callback")
+    new = other.format("fail", "errback") + other.format("succeed", "callback")
+    new = "import os\n" + new.replace('    """\n    d = defer', f'    """\n{added}    d = defer')
+    rows = [number for number, row in enumerate(old.split("\n"), 1) if row == '    """']
+    now = [number for number, row in enumerate(new.split("\n"), 1) if row == '    """']
+    found = relocate_all(Source(old, "a.py"), Source(new, "a.py"), [Span(row) for row in rows])
+    assert [(each.state, each.span and each.span.start) for each in found] == [("moved", row) for row in now]

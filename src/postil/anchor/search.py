@@ -22,6 +22,7 @@ _CERTAIN = 0.9
 _SINGLE = 0.97  # how likely the only row of its kind is its counterpart, under the same row as before
 # A row in its own function that is so like the old one stands for it, rather than one in another: surely, or perhaps.
 _ALIKE, _SIMILAR = 0.8, 0.6
+_QUOTES = ('"""', "'''")
 _AT_HOME = 0.9  # how likely a row of a fragment is where the rows around it say
 _GONE_FRAGMENT = 0.03  # of a fragment there is no looking again, so it is gone sooner
 _BESIDE, _NEAR = 2, 7  # telling rows on each side that are asked where they went, and how far they may be
@@ -329,10 +330,13 @@ class Search:
         """Returns whether a row of a comment would go to the comment of another declaration than its own.
 
         Where its own is gone, and its words stand there several times, the comment of one that was there before is
-        another's, too.
+        another's, too. Quotes that end the words of a function that is still around them document nothing below.
         """
         declared, now = self.old.documented(row), self.new.documented(place)
         if declared < 0 or now < 0 or self._counterparts.partial:
+            return False
+        around = self.old.frames[row] if self.old.keys[row] in _QUOTES else -1
+        if any(chance >= SURE and at == self.new.frames[place] for chance, at in self._look(around)[:1]):
             return False
         before = self._counterparts.aligned.backward[now]
         if before not in (-1, declared) and len(self.old.places[self.old.keys[row]]) > 1:
