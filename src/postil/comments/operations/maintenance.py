@@ -22,6 +22,7 @@ from postil.comments.operations.restore import (
     restore_one,
     show_name,
     show_said,
+    tell_overwritten,
 )
 from postil.comments.operations.wordings import tell_merged
 from postil.comments.sidecar.dialects import Unreadable
@@ -29,12 +30,14 @@ from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.merge import list_reworded, merge_sidecars
 from postil.comments.storage.erased import (
     Erased,
+    Overwritten,
     describe,
     describe_reply,
     find_erased_replies,
     read_gone,
 )
 from postil.comments.storage.giants import refuse_merge
+from postil.comments.storage.overwritten import find_overwritten
 from postil.comments.storage.repair import Fault, find_faults
 from postil.comments.storage.set_aside import list_set_aside
 from postil.comments.storage.store import SUFFIX
@@ -97,14 +100,17 @@ class Checked(Answer, frozen=True):
     """Comments of which a merge kept another wording beside their own."""
     replaced: tuple[str, ...] = ()
     """Those of the copies set aside whose comment file can be read again."""
+    overwritten: tuple[Overwritten, ...] = ()
+    """Comments that another program made again what they were before they were changed here."""
 
     @property
     def exit_status(self) -> int:
         """7 while something is still wrong."""
-        return 7 if self.erased or self.gone or any(not fault.fixed for fault in self.faults) else 0
+        is_less = self.erased or self.gone or self.overwritten
+        return 7 if is_less or any(not fault.fixed for fault in self.faults) else 0
 
     def for_model(self) -> str:
-        if not self.faults and not self.erased and not self.gone:
+        if not self.faults and not self.erased and not self.gone and not self.overwritten:
             said = f"{self.files} comment file{'s' * (self.files != 1)}, nothing wrong"
             return "\n".join([said, *self._tell_aside(), *self._tell_reworded()])
         lines = [
@@ -122,7 +128,12 @@ class Checked(Answer, frozen=True):
             f"{_restore(each.id)} brings it back{_forget(each)}"
             for each in single[:MOST_NAMED]
         ]
-        more = max(0, len(single) - MOST_NAMED) + max(0, len(self.gone) - MOST_NAMED)
+        lines += [
+            f"{each.filePath}{SUFFIX}: another program made {each.id} again what it was ({tell_overwritten(each)}); "
+            f"{_restore(each.id)} brings back what was said since"
+            for each in self.overwritten[:MOST_NAMED]
+        ]
+        more = sum(max(0, len(some) - MOST_NAMED) for some in (single, self.gone, self.overwritten))
         if more:
             lines.append(f"… and {more} more; {_restore('')} brings all back")
         if self.to_commit:
@@ -242,7 +253,15 @@ class MaintenanceTools:
         whole = tuple(name for name, path in aside if path in read)
         files = sum(1 for _ in store.paths())
         return Checked(
-            tuple(faults), files, tuple(erased), gone, changed, tuple(name for name, _ in aside), tuple(reworded), whole
+            tuple(faults),
+            files,
+            tuple(erased),
+            gone,
+            changed,
+            tuple(name for name, _ in aside),
+            tuple(reworded),
+            whole,
+            tuple(each.describe() for each in find_overwritten(store).values()),
         )
 
     def _list_changed(self, faults: Sequence[Fault]) -> tuple[str, ...]:
@@ -299,6 +318,11 @@ class MaintenanceTools:
     def doctor_erased(self) -> Finding:
         """Whether another program took out comments that were written here."""
         found, whole = ([], ()) if self._context.tree.bare else self._list_erased()
+        again = [] if self._context.tree.bare else [*find_overwritten(self._context.store).values()]
+        if again and not found and not whole:
+            some = ", ".join(f"{each.id} in {each.path}{SUFFIX}" for each in again[:5])
+            said = f"another program made {len(again)} again what they were before: {some}"
+            return Finding("warning", said, "See `postil comments check`")
         if not found and not whole:
             return Finding("ok", "no comment was taken out by another program")
         deleted = {each.filePath for each in whole}

@@ -14,7 +14,7 @@ from postil.comments.anchoring.marker import is_counted_by_editors
 from postil.comments.failures import CommentNotFound
 from postil.comments.model import Damage, Located, Place
 from postil.comments.operations.answers import CommentNow, Moved, comment_now, warn_missing
-from postil.comments.operations.restore import Restored, restore_one
+from postil.comments.operations.restore import Restored, restore_one, restore_words
 from postil.comments.operations.validation import Id, Where, sign
 from postil.comments.operations.written import TakenBack
 from postil.comments.search.filters import is_about
@@ -224,6 +224,8 @@ class RelocateTools:
             path = self._context.file_of(commentId)
             said = take_back(self._context.store, path, each.comment.id, edit)
             if said is None:
+                if again := restore_words(self._context, each.comment.id):
+                    return again  # another program took the change back; this undoes that
                 raise _make_conflict(each.comment.id)
             now_ = self._context.find_unchanged(commentId).comment
             return TakenBack(now_.id, path, now_.text, now_.status, said, _tell_stays(each, edit.at))

@@ -18,6 +18,7 @@ from postil.comments.storage.erased import (
     Erased,
     Gone,
     Kept,
+    Overwritten,
     count_vanished,
     describe,
     describe_reply,
@@ -34,6 +35,7 @@ from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
+    from postil.comments.storage.overwritten import PutBack
 
 MOST_NAMED = 3
 MOST_SHOWN = 20
@@ -60,6 +62,8 @@ class Restored(Answer, frozen=True, omit_defaults=True):
     """The files into which nothing could be written, and why."""
     files: tuple[WholeFile, ...] = ()
     """The comment files that git has and that came back whole; comments in them that no log knows are told so alone."""
+    overwritten: tuple[Overwritten, ...] = ()
+    """Comments that say again what we had written, and have the status that we gave them."""
 
     @property
     def exit_status(self) -> int:
@@ -70,7 +74,7 @@ class Restored(Answer, frozen=True, omit_defaults=True):
         return "\n".join([self._tell(), *(f"⚠️ {said}" for said in self.failed)])
 
     def _tell(self) -> str:
-        if not self.comments and not self.files:
+        if not self.comments and not self.files and not self.overwritten:
             return "Nothing was brought back" if self.failed else "Nothing was taken out by another program."
         rows = [f"✅ {each.filePath}{SUFFIX} is here again, with {each.counted}" for each in self.files]
         named = [
@@ -87,6 +91,15 @@ class Restored(Answer, frozen=True, omit_defaults=True):
             rows += [f"To undo it: {_undo(each)}" for each in whole]
         if len(whole) < len(self.comments):
             rows.append("No command takes out a reply again")
+        rows += [
+            f"✅ {each.id} in {each.filePath}{SUFFIX} {_tell_again(each)}" for each in self.overwritten[:MOST_SHOWN]
+        ]
+        if len(self.overwritten) > MOST_SHOWN:
+            rows.append(f"… and {len(self.overwritten) - MOST_SHOWN} more")
+        if self.overwritten:
+            name = self.overwritten[0].id if len(self.overwritten) == 1 else ""
+            how = f"`postil comments undo {type_words(name) or 'ID'}`" if call.current().person else "comments_undo"
+            rows.append(f"To undo it: {how}" if name else f"To undo it, for each of them: {how}")
         return "\n".join(rows)
 
 
@@ -94,6 +107,17 @@ def _undo(each: Erased) -> str:
     if call.current().person:
         return f"`postil comments delete {type_words(each.id)}`"
     return f"delete_comment with commentId {each.id} and filePath {each.filePath}"
+
+
+def _tell_again(each: Overwritten) -> str:
+    words = f"says again “{cut_said(each.text, 80)}”" if each.text else ""
+    return " and ".join(filter(None, (words, f"is {each.status} again" if each.status else "")))
+
+
+def tell_overwritten(each: Overwritten) -> str:
+    """What a comment is again, and what we had made of it, in a few words."""
+    words = f"“{cut_said(each.textNow, 40)}”, not “{cut_said(each.text, 40)}”" if each.text else ""
+    return ", ".join(filter(None, (words, f"{each.statusNow}, not {each.status}" if each.status else "")))
 
 
 def show_name(each: Erased) -> str:
@@ -114,7 +138,9 @@ def tell_vanished(context: CommentsContext, there: Collection[str]) -> str:
 
 
 def restore_all(context: CommentsContext) -> Restored:
-    """Write again all that another program took out."""
+    """Write again all that another program took out, or put back to what it was."""
+    from postil.comments.storage.overwritten import find_overwritten  # only who restores something
+
     told: list[Erased] = []
     failed: list[str] = []
     with read_gone(context.store, context.overview.held) as gone:
@@ -131,7 +157,28 @@ def restore_all(context: CommentsContext) -> Restored:
             told.append(describe_reply(name, reply))
         except Failure as fault:
             failed.append(f"{reply.path}{SUFFIX}: {fault.message}. {fault.advice}")
-    return Restored((*told,), tuple(dict.fromkeys(failed)), _count_back(context, whole))
+    again: list[Overwritten] = []
+    for each in find_overwritten(context.store).values():
+        try:
+            again.append(_write_again(context, each))
+        except Failure as fault:
+            failed.append(f"{each.path}{SUFFIX}: {fault.message}. {fault.advice}")
+    return Restored((*told,), tuple(dict.fromkeys(failed)), _count_back(context, whole), (*again,))
+
+
+def restore_words(context: CommentsContext, name: str) -> Restored | None:
+    """Write again what was said of a comment that is here, where another program put back what it was before."""
+    from postil.comments.storage.overwritten import find_overwritten  # only who restores something
+
+    found = find_overwritten(context.store).get(name)
+    return Restored((), overwritten=(_write_again(context, found),)) if found else None
+
+
+def _write_again(context: CommentsContext, each: PutBack) -> Overwritten:
+    from postil.comments.storage.overwritten import write_again  # only who restores something
+
+    write_again(context.store, each)
+    return each.describe()
 
 
 def restore_file(context: CommentsContext, path: RelativePath) -> None:
@@ -200,6 +247,8 @@ def restore_one(context: CommentsContext, name: str) -> Restored:
             return Restored(told, files=_count_back(context, [path]))
     name = context.find(name).comment.id if is_short(name) else name
     if context.overview.held([name]):
+        if again := restore_words(context, name):
+            return again
         raise InvalidArguments(f"{name} is not gone", advice="See it with `postil comments show`", path="commentId")
     raise CommentNotFound("", name)
 

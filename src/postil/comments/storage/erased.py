@@ -65,6 +65,20 @@ class Erased(Struct, frozen=True, omit_defaults=True):
     """Whose words these are, where they are not the author's any more."""
 
 
+class Overwritten(Struct, frozen=True, omit_defaults=True):
+    """A comment that another program made again what it was before we changed it."""
+
+    id: str
+    filePath: str
+    author: str
+    text: str = ""
+    """The words that we wrote, where there are others now."""
+    textNow: str = ""
+    status: str = ""
+    """The status that we wrote, where it is another one now."""
+    statusNow: str = ""
+
+
 Bases: TypeAlias = dict[str, list[tuple[int, str]]]
 """By file, what it was (a git blob) before a line of the log was written."""
 FindHeld: TypeAlias = Callable[[Collection[str]], Collection[str]]
@@ -101,12 +115,12 @@ class Gone:
         self._deleted: dict[str, Kept] = {}
         self._left: dict[str, dict[str, int]] = {}
         self._bases: Bases = {}
-        believe = _Belief(store)
+        believe = Belief(store)
         for row in log.rows():
             is_known = row.id in self._written or len(self._written) < MOST_COMMENTS
             if is_known and (among is None or row.path in among) and believe.path(row.path):
                 self._take(row)
-                _add_base(self._bases, row)
+                add_base(self._bases, row)
 
     def _take(self, row: Row) -> None:
         """Learn what we wrote last of a comment, by file, or that it was deleted, and what it was."""
@@ -175,7 +189,7 @@ class Gone:
             change = self._log.read(place)
             if found and found.comment is not None and change and change.comment:
                 found = replace(found, comment={**found.comment, **change.comment})
-        if found is None or (found.id, found.path) != (kept.id, kept.path) or not _is_sound(found):
+        if found is None or (found.id, found.path) != (kept.id, kept.path) or not is_sound(found):
             return None
         marker = self._log.read(kept.marker) if kept.marker >= 0 else None
         last = self._log.read(kept.last)
@@ -232,11 +246,12 @@ def count_vanished(store: Store, there: Collection[str], find_held: FindHeld) ->
 
 def _list_gone(store: Store, log: LogReader, there: Collection[str]) -> set[str]:
     """Returns the files of the log that are here, and have no sidecar."""
-    believe = _Belief(store)
+    believe = Belief(store)
     return {path for path in log.paths().difference(there) if believe.path(path) and store.tree.stat(path)}
 
 
-def _add_base(bases: Bases, row: Row) -> None:
+def add_base(bases: Bases, row: Row) -> None:
+    """Learn what a file was before a line of the log was written."""
     if row.base and row.base.isalnum():
         bases[row.path] = [*bases.get(row.path, ())[-MOST_PLACES:], (row.place, row.base)]
 
@@ -260,7 +275,7 @@ def find_discarded(store: Store, lost: Mapping[str, tuple[str, int]], bases: Bas
     return without
 
 
-class _Belief:
+class Belief:
     """Which files may have comments: a repository may bring a log of its own."""
 
     def __init__(self, store: Store) -> None:
@@ -287,14 +302,14 @@ def list_believed(store: Store, text: bytes) -> Iterator[Written]:
 
 
 def _believe(store: Store, lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Written]]:
-    believe = _Belief(store)
+    believe = Belief(store)
     for place, line in lines:
         each = decode_line(line)
-        if each and believe.path(each.path) and _is_sound(each):
+        if each and believe.path(each.path) and is_sound(each):
             yield place, each
 
 
-def _is_sound(each: Written) -> bool:
+def is_sound(each: Written) -> bool:
     """Whether a sidecar that holds this comment, or what it was before, can still be read."""
     if each.comment is None:
         return True
@@ -306,7 +321,7 @@ def _is_sound(each: Written) -> bool:
 def _find_erased(store: Store, lost: Mapping[str, Collection[str]], timeout: float = TIMEOUT) -> set[str]:
     """Returns those of some ids, by file, that another program took out."""
     vanished = find_vanished(store.tree, [path for path in lost if not store.has(RelativePath(path))], timeout)
-    changed = [path for path in lost if path in vanished or _is_changed(store, path)]
+    changed = [path for path in lost if path in vanished or is_changed(store, path)]
     asked = {path: lost[path] for path in changed}
     taken = find_taken_by_git(store.tree, asked, timeout) if store.tree.git else {}
     return {name for path, names in asked.items() for name in names if name not in taken.get(path, ())}
@@ -318,9 +333,9 @@ def find_erased_replies(store: Store) -> dict[str, LostReply]:
     bases: Bases = {}
     with store.log.open() as log:
         for row in log.rows():
-            _add_base(bases, row)
+            add_base(bases, row)
         for path, some in _list_noted_replies(store, log).items():
-            if not some or not _is_changed(store, path):
+            if not some or not is_changed(store, path):
                 continue
             held = {each.id: {reply.id for reply in each.replies} for each in store.read(RelativePath(path)).comments}
             lost = [name for name, (comment, _) in some.items() if name not in held.get(comment, {name})]
@@ -369,7 +384,7 @@ def describe_reply(name: str, each: LostReply) -> Erased:
     )
 
 
-def _is_changed(store: Store, path: str) -> bool:
+def is_changed(store: Store, path: str) -> bool:
     """Whether a sidecar is there and is not what the last commit holds."""
     try:
         now = store.read_bytes(RelativePath(path))

@@ -65,6 +65,8 @@ class Row(Struct, frozen=True):
     place: int
     base: str = ""
     """The git blob that the file was before."""
+    has_was: bool = False
+    """Whether it changed words or a decision."""
 
 
 class _Head(Struct, frozen=True):
@@ -73,6 +75,7 @@ class _Head(Struct, frozen=True):
     id: str
     comment: Raw = Raw(b"")
     marker: Raw = Raw(b"")
+    was: Raw = Raw(b"")
     part: bool = False
     base: str = ""
 
@@ -184,8 +187,8 @@ class LogReader:
                 head = _decode_head(line)
                 if max(len(head.path), len(head.id), len(head.base)) > LONGEST_NAME:
                     continue
-                has_comment, has_marker = (bytes(each) not in _NOTHING for each in (head.comment, head.marker))
-                yield Row(head.at, head.path, head.id, has_comment, has_marker, head.part, place, head.base)
+                has = [bytes(each) not in _NOTHING for each in (head.comment, head.marker, head.was)]
+                yield Row(head.at, head.path, head.id, has[0], has[1], head.part, place, head.base, has[2])
 
     def paths(self) -> set[str]:
         """Returns the files that are named, by the heads of the lines as we write them: quicker than `rows`."""
