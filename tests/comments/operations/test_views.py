@@ -511,3 +511,25 @@ def test_comments_on_changed_lines_are_counted_and_the_first_are_listed(comments
     write(Path(comments.tree.root), "a.py", CODE.replace("return state", "return 1 + state"))
     listed = comments.listed(changed="HEAD", limit=2)
     assert ([each.line for each in listed.comments], listed.total) == ([2, 6], 4)
+
+
+def test_what_was_said_since_a_branch_that_moved_on_counts_from_where_both_came(comments: Comments) -> None:
+    """A comment that somebody wrote on main meanwhile was told as deleted here."""
+    root = Path(comments.tree.root)
+    git(root, "branch", "-M", "main")
+    comments.add("a.py", 2, "known to both", "NOTE")
+    base = commit(root, "commented")
+    git(root, "checkout", "-q", "-b", "work")
+    comments.add("a.py", 6, "said here", "NOTE")
+    commit(root, "here")
+    git(root, "checkout", "-q", "main")
+    comments.add("b.py", 2, "said there", "NOTE")
+    commit(root, "there")
+    git(root, "checkout", "-q", "work")
+    since = views(comments).diff_comments("main")
+    assert since.revision == base
+    assert [(each.what, each.text) for each in since.steps] == [("said", "said here")]
+    assert since.for_model().startswith(f"Since {base[:12]}, from which this branch and main came:\n")
+    own = views(comments).diff_comments(base)
+    assert own.steps == since.steps
+    assert "came:" not in own.for_model()

@@ -74,6 +74,8 @@ class Since(Answer, frozen=True):
     revision: str
     steps: tuple[Step, ...]
     damaged: tuple[str, ...] = ()
+    asked: str | UnsetType = UNSET
+    """The revision that was asked for, where the present branch came from another one."""
 
     @property
     def exit_status(self) -> int:
@@ -81,6 +83,8 @@ class Since(Answer, frozen=True):
 
     def for_model(self) -> str:
         lines = [_show_step(each) for each in self.steps] or [f"Nothing was said since {self.revision[:12]}."]
+        if self.asked:
+            lines.insert(0, f"Since {self.revision[:12]}, from which this branch and {self.asked} came:")
         return "\n".join([*lines, *(f"⚠️ {name} cannot be read" for name in self.damaged)])
 
 
@@ -210,13 +214,15 @@ class ViewTools:
     @reads("comments_diff", title="What was said since", shell="comments diff", positional=("revision",))
     def diff_comments(self, revision: SinceRevision = "HEAD", file: Where = "") -> Since:
         """Tell what was said, answered, edited, resolved, moved and deleted since a revision"""
+        from postil.comments.git.blame import require_revision
         from postil.comments.show.since import list_since
 
         commit, steps, damaged = list_since(self._context.store, revision)
         file = self._context.tree.where(file)
         kept = [each for each in steps if not file or file_matches(file, each.filePath)]
         unread = [name for name in damaged if not file or file_matches(file, name.removesuffix(SUFFIX))]
-        return Since(commit, tuple(self._find_places(kept)), tuple(unread))
+        asked = UNSET if require_revision(self._context.tree, revision).id == commit else revision
+        return Since(commit, tuple(self._find_places(kept)), tuple(unread), asked)
 
     def _find_places(self, steps: Sequence[Step]) -> Iterator[Step]:
         """Yields the steps with the places that their comments are at now: a sidecar has those of its last change."""

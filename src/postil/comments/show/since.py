@@ -8,11 +8,12 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from postil.comments.git.blame import list_sidecars_at, require_revision
+from postil.comments.git.blame import list_sidecars_at
 from postil.comments.git.objects import iterate_objects
 from postil.comments.git.submodules import CommittedTree, list_pasts
 from postil.comments.index.half_written import await_whole
 from postil.comments.model import Comment
+from postil.comments.show.changed_lines import find_base
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.storage.store import SUFFIX, Store, is_sidecar, is_text
@@ -43,10 +44,13 @@ Held: TypeAlias = dict[str, tuple[str, int, Comment]]
 
 
 def list_since(store: Store, revision: str) -> tuple[str, list[Step], list[str]]:
-    """Returns the commit, what happened since, and the comment files that cannot be read. Raises NotFound."""
+    """Returns the commit, what happened since, and the comment files that cannot be read. Raises NotFound.
+
+    Of a revision that is no part of the present history, as a branch that moved on, it is the one that both came from.
+    """
     tree = store.tree
-    commit = require_revision(tree, revision)
-    pasts = list_pasts(tree.root, commit.id)
+    commit = find_base(tree, revision)
+    pasts = list_pasts(tree.root, commit)
     there: dict[str, tuple[CommittedTree, str]] = {}
     for past in pasts:
         for name, blob in list_sidecars_at(past.root, past.commit).items():
@@ -62,7 +66,7 @@ def list_since(store: Store, revision: str) -> tuple[str, list[Step], list[str]]
     now = _hold(((away[blob], data) for blob, data in read), damaged) | _hold_present(store, same, damaged)
     unknown = {name.removesuffix(SUFFIX) for name in damaged}  # of which nobody can say what came and what went
     steps = [step for step in _compare(then, now) if step.filePath not in unknown]
-    return commit.id, sorted(steps, key=lambda each: (each.filePath, each.line, each.commentId)), damaged
+    return commit, sorted(steps, key=lambda each: (each.filePath, each.line, each.commentId)), damaged
 
 
 def _hold_present(store: Store, same: Collection[str], damaged: list[str]) -> Held:
