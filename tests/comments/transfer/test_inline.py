@@ -54,6 +54,30 @@ def test_what_is_written_inline_is_read_back(path: str) -> None:
     assert "\n" not in inline_comment(path, "a\nb")
 
 
+@pytest.mark.parametrize("path", ["d.py", "d.ts", "d.css", "d.html", "d.c", "d.sql"])
+def test_what_ends_a_comment_in_another_language_stays(comments: Comments, path: str) -> None:
+    """` -->` was cut off in Python, and the comment imported a second time."""
+    said = ["cont */ -->", "a --> and */", "ends so */", "a folder C:\\new\\"]
+    write(root_of(comments), path, "one\ntwo\nthree\nfour\nfive\n")
+    for line, text in enumerate(said, 1):
+        comments.add(path, line, text, "NOTE", anchor="text")
+    assert comments.transfer.write_inline(path).written == 4
+    assert comments.transfer.write_inline(path).written == 0
+    taken = comments.transfer.import_files((path,), remove=True)
+    assert (len(taken.added), taken.skipped) == (0, 4)
+    assert (root_of(comments) / path).read_text() == "one\ntwo\nthree\nfour\nfive\n"
+
+
+def test_only_what_ends_a_comment_that_began_so_is_taken_off() -> None:
+    def read(line: str) -> str:
+        return extract_inline(f"{line}\none\n", remove=True).found[0].text
+
+    assert read("# @paired: cont */ -->") == "cont */ -->"
+    assert read("// @paired: cont */") == "cont */"
+    assert read("/* @paired: cont --> */") == "cont -->"
+    assert read("<!-- @paired: cont */ -->") == "cont */"
+
+
 @pytest.mark.parametrize("end", ["\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "\0", "\n"])
 @pytest.mark.parametrize("path", ["a.py", "a.js", "a.cpp", "a.css", "a.html"])
 def test_no_end_of_a_line_turns_a_comment_into_code(path: str, end: str) -> None:

@@ -22,7 +22,7 @@ from postil.comments.operations.written import Added
 from postil.comments.source_tree import Source, decode
 from postil.comments.storage.first_write import tell_first
 from postil.comments.storage.store import refuse_unlisted
-from postil.comments.transfer.inline import extract_inline, insert_inline, takes_comments
+from postil.comments.transfer.inline import extract_inline, insert_inline, read_back, takes_comments
 from postil.comments.transfer.inline_place import CommentLines
 from postil.comments.transfer.read_export import (
     Record,
@@ -249,7 +249,9 @@ class TransferTools:
         target = self._make_changed(source, taken.without) if remove else source
         places, held = CommentLines(source.path, source.text), self._context.reader.file(source.path)
         known = {(each.comment.text, each.place.line) for each in held}
-        known |= {(each.comment.text, places.find_code(places.above(each.place.line))) for each in held}
+        for each in held:
+            line, said = places.find_code(places.above(each.place.line)), each.comment.text
+            known |= {(said, line), (read_back(source.path, said), line)}
         standing = extract_inline(source.text, remove=False).found  # the same ones, on the lines they are on now
         pairs = zip(taken.found, standing, strict=True)
         new = [each for each, there in pairs if (each.text, there.line) not in known]
@@ -306,7 +308,8 @@ class TransferTools:
             if each.place.state in PLACED and each.place.path == source.path
         ]
         present = {(each.line, each.text) for each in extract_inline(source.text, remove=False).found}
-        missing = [(line, said) for line, said in wanted if (places.find_code(places.above(line)), said) not in present]
+        known = [(places.find_code(places.above(line)), read_back(source.path, said)) for line, said in wanted]
+        missing = [each for each, there in zip(wanted, known, strict=True) if there not in present]
         if missing:
             above = [(places.above(line), said) for line, said in missing]
             self._rewrite(source, insert_inline(source.path, source.text, above))

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from postil.anchor.syntax.languages import language_of
 
-# What begins a comment, longest first, and what may end it.
-_INLINE = re.compile(r"(?P<code>.*?)(?://|#|--|/\*|<!--|;|%|')[ \t]*+@paired(?:-comment)?:[ \t]*+(?P<text>.*)")
-_CLOSINGS = ("*/", "-->")
+# What begins a comment, longest first, and what ends one that begins so.
+_INLINE = re.compile(r"(?P<code>.*?)(?P<opening>//|#|--|/\*|<!--|;|%|')[ \t]*+@paired(?:-comment)?:[ \t]*+(?P<text>.*)")
+_CLOSINGS = {"/*": "*/", "<!--": "-->"}
 # Whatever ends a line in some language: a comment's text must never become code.
 _LINE_ENDS = dict.fromkeys((*range(0x0B, 0x0E), *range(0x1C, 0x1F), 0x85, 0x2028, 0x2029, 0), " ")
 _HASH = frozenset({"python", "ruby", "bash", "yaml", "toml"})
@@ -54,7 +54,7 @@ def extract_inline(text: str, *, remove: bool) -> Extracted:
                 found += [Inline(said, at) for said in waiting]
                 waiting = []
             continue
-        said = _strip_closing(match["text"]).replace("\\n", "\n")
+        said = _strip_closing(match["text"], match["opening"]).replace("\\n", "\n")
         if match["code"].strip():
             kept.append(match["code"].rstrip() if remove else line)
             at = len(kept) if remove else number
@@ -69,10 +69,10 @@ def extract_inline(text: str, *, remove: bool) -> Extracted:
     return Extracted(tuple(each for each in found if each.text), "\n".join(kept))
 
 
-def _strip_closing(text: str) -> str:
+def _strip_closing(text: str, opening: str) -> str:
     """Returns the text of a comment without what ends it. By hand: a pattern would try every space of a long row."""
-    bare = text.rstrip(" \t\r")
-    return next((bare.removesuffix(end).rstrip(" \t") for end in _CLOSINGS if bare.endswith(end)), bare)
+    bare, end = text.rstrip(" \t\r"), _CLOSINGS.get(opening)
+    return bare.removesuffix(end).rstrip(" \t") if end else bare
 
 
 def is_inline(line: str) -> bool:
@@ -102,3 +102,8 @@ def inline_comment(path: str, text: str) -> str:
     if closing:
         said = said.replace(closing.strip(), closing.strip()[0] + " " + closing.strip()[1:])
     return f"{opening} @paired: {said}{closing}"
+
+
+def read_back(path: str, text: str) -> str:
+    """Returns what is read of a comment that was written into a source: what would end it is told apart there."""
+    return next((each.text for each in extract_inline(inline_comment(path, text), remove=False).found), "")
