@@ -12,7 +12,7 @@ from postil.comments.failures import CommentNotFound, SeveralHold
 from postil.comments.sidecar.merge import merge_sidecars
 from postil.comments.storage.repair import find_faults
 from postil.core.failure import Failure
-from tests.comments.workspaces import Comments, sidecar, workspace
+from tests.comments.workspaces import Comments, commit, sidecar, workspace
 from tests.workspace.repositories import git
 
 NAMES = ("a.py", "b.py", "c.py")
@@ -260,3 +260,43 @@ def test_a_comment_that_is_moved_to_a_copy_of_its_file_takes_nothing_from_the_on
     assert [(each.id, each.line) for each in comments.listed("a.py").comments] == [(name, 3)]
     assert [each.text for each in comments.listed("b.py").comments] == ["another by now"]
     assert comments.maintenance.check_files().exit_status == 0
+
+
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("concluded", [True, False])
+def test_words_that_one_branch_changed_and_the_other_only_moved_are_no_second_wording(
+    tmp_path: Path, *, alone: bool, concluded: bool
+) -> None:
+    """It was marked `[2 wordings]`, and the words of before were told as a merge's."""
+    comments = workspace(tmp_path, **dict.fromkeys(NAMES, CODE))
+    moved = comments.add("a.py", 3, "L base", "NOTE").commentId
+    comments.edit_by_id(moved, "L words")
+    if not alone:
+        comments.add("a.py", 20, "stays", "NOTE")
+    commit(tmp_path, "commented")
+    git(tmp_path, "checkout", "-qb", "left")
+    comments.move("a.py", "b.py", moved, 5)
+    comments.resolve(moved)
+    commit(tmp_path, "moved")
+    git(tmp_path, "checkout", "-q", "-")
+    git(tmp_path, "checkout", "-qb", "right")
+    comments.edit_by_id(moved, "reworded")
+    commit(tmp_path, "reworded")
+    right = sidecar(tmp_path, "a.py")
+    git(tmp_path, "checkout", "-q", "left")
+    git(tmp_path, "merge", "-q", "-s", "ours", "--no-commit", "right")
+    (tmp_path / "a.py.comments").write_bytes(right)  # as git leaves it: deleted here and modified there
+    if concluded:
+        commit(tmp_path, "merged")
+        commit_empty(tmp_path)
+    (found,) = [each for each in comments.listed().comments if each.id == moved]
+    assert (found.filePath, found.text, found.status, found.revisions) == ("b.py", "reworded", "resolved", ())
+    comments.maintenance.check_files(fix=True)
+    assert comments.maintenance.check_files().reworded == ()
+    assert moved.encode() not in read_all(tmp_path).get("a.py.comments", b"")
+    (found,) = [each for each in Comments(str(tmp_path)).listed().comments if each.id == moved]
+    assert (found.filePath, found.text, found.revisions) == ("b.py", "reworded", ())
+
+
+def commit_empty(root: Path) -> None:
+    git(root, "commit", "-q", "--allow-empty", "-m", "after it")

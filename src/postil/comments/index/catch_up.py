@@ -21,6 +21,7 @@ from postil.comments.anchoring.moved_files import list_files
 from postil.comments.anchoring.reader import CommentReader
 from postil.comments.anchoring.renamed_away import find_renamed_away
 from postil.comments.anchoring.swapped_files import Content, find_swapped
+from postil.comments.git.before_merge import BeforeMerge
 from postil.comments.git.recent_versions import RecentVersions
 from postil.comments.index.cache import Index, Seen, find_holders_of
 from postil.comments.index.joined import find_doubled, join_notes, list_homes
@@ -191,6 +192,7 @@ class CatchUp:
 
     def _join_doubled(self, paths: Sequence[str]) -> None:
         """Show a comment once that one branch moved to another file and another branch edited in the old one."""
+        before = BeforeMerge(self._tree)
         for comment, held in find_doubled(self._index, paths).items():
             try:
                 sidecars = [self._store.read(RelativePath(path)) for path in held]
@@ -200,7 +202,7 @@ class CatchUp:
             shown = self._index.rows("path = ? AND id = ?", (home.path, comment)) if home else []
             if home is None or not shown:
                 continue  # a file that was copied with its comments: two of them
-            merge_into(home, [each for each in sidecars if each is not home], comment)
+            merge_into(home, [each for each in sidecars if each is not home], comment, before)
             merged = home.comment(comment)
             if merged:
                 note = make_note(replace(shown[0], comment=merged))

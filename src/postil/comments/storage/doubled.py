@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from postil.comments.clock import new_id
+from postil.comments.git.before_merge import BeforeMerge
 from postil.comments.sidecar.dialects import trim_line
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.sidecar.json_edit import JsonObject
@@ -40,12 +41,16 @@ def find_home(sidecars: Sequence[Sidecar], comment: str) -> Sidecar | None:
     return home
 
 
-def merge_into(home: Sidecar, others: Sequence[Sidecar], comment: str) -> None:
-    """Give a comment what the others' versions of it say. Where it is stays as it is."""
+def merge_into(home: Sidecar, others: Sequence[Sidecar], comment: str, before: BeforeMerge) -> None:
+    """Give a comment what the others' versions of it say. Where it is stays as it is.
+
+    What only one of them changed since they parted is no second wording.
+    """
+    was = before.find(comment, [home.path, *(each.path for each in others)])
     for other in others:
         mine, theirs = home.raw_comment(comment), other.raw_comment(comment)
         places = {key: mine[key] for key in PLACE if key in mine}
-        home.change(comment, {**merge_comment({}, mine, theirs), **places})
+        home.change(comment, {**merge_comment(was, mine, theirs), **places})
 
 
 def give_own_id(copy: Sidecar, comment: str) -> str:
@@ -70,7 +75,7 @@ def join_comment(store: Store, comment: str, paths: Sequence[str]) -> str:
             (each for each in sidecars if _has_its_code(store, each, comment)), sidecars[0]
         )
         others = [each for each in sidecars if each is not home]
-        merge_into(home, others, comment)
+        merge_into(home, others, comment, BeforeMerge(store.tree))
         store.write(home)  # before it is taken out of the others: at no time it is in none
         for other in others:
             other.remove(comment)

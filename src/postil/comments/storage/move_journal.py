@@ -22,6 +22,7 @@ from postil.anchor.syntax.symbols import innermost, symbols
 from postil.comments.anchoring.marker import MOST_EVENTS, extend_history, make_marker, wrote_of
 from postil.comments.anchoring.reader import CommentReader
 from postil.comments.clock import new_id, now
+from postil.comments.git.before_merge import BeforeMerge
 from postil.comments.model import Comment, Event, Located, Marker, NewMarker, OtherFile, Place
 from postil.comments.operations.answers import Moved, describe_anchor
 from postil.comments.operations.validation import find_comment
@@ -242,7 +243,7 @@ def move_raw(store: Store, source: Sidecar, target_path: RelativePath, moved: Js
     target = read_to_change(store, target_path)
     if target.comment(comment):
         if find_home([source, target], comment):  # a merge left it there, too: they are one
-            merge_into(source, [target], comment)
+            merge_into(source, [target], comment, BeforeMerge(store.tree))
             moved = {**source.raw_comment(comment), **{key: moved[key] for key in PLACE if key in moved}}
             target.remove(comment)
         else:
