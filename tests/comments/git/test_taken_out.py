@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -323,3 +324,28 @@ def test_a_git_that_fails_is_not_one_that_knows_no_commit(tmp_path: Path, monkey
     git(tmp_path, "update-index", "--force-remove", "a.py.comments")
     with pytest.raises(GitFailed):
         taken_out.find_vanished(tree, ["a.py"])
+
+
+def test_what_one_branch_deleted_and_another_relocated_is_not_told_while_both_are_merged(tmp_path: Path) -> None:
+    """It was said that another program took it out, and it was offered to be restored."""
+    comments = workspace(tmp_path, **{"a.py": CODE})
+    deleted = comments.add("a.py", 5, "deleted", "NOTE").commentId
+    comments.add("a.py", 7, "stays", "NOTE")
+    commit(tmp_path, "commented")
+    git(tmp_path, "checkout", "-q", "-b", "left")
+    comments.delete("a.py", deleted)
+    commit(tmp_path, "deleted")
+    git(tmp_path, "checkout", "-q", "-")
+    write(tmp_path, "a.py", "import os\n" + CODE)
+    comments.relocate("a.py")
+    commit(tmp_path, "relocated")
+    added = comments.add("a.py", 2, "said meanwhile", "NOTE").commentId
+    commit(tmp_path, "said")
+    with pytest.raises(subprocess.CalledProcessError):  # a conflict
+        git(tmp_path, "merge", "-q", "left")
+    comments.maintenance.check_files(fix=True)
+    checked = comments.maintenance.check_files()
+    assert (checked.erased, checked.exit_status) == ((), 0)
+    assert deleted.encode() not in sidecar(tmp_path, "a.py")
+    write(tmp_path, "a.py.comments", sidecar(tmp_path, "a.py").replace(added.encode(), b"c_another"))
+    assert [each.id for each in comments.maintenance.check_files().erased] == [added], "what an editor took out is told"

@@ -192,10 +192,9 @@ def find_taken_by_git(
 
 
 def _find_taken(home: Home, unknown: dict[str, set[str]], timeout: float) -> dict[str, set[str]]:
-    heads = {f"HEAD:{path}{SUFFIX}": path for path in unknown}
-    for name, text in iterate_objects(home.root, heads):
-        unknown[heads[name]] = {each for each in unknown[heads[name]] if each.encode() not in text}
-    taken: dict[str, set[str]] = {}
+    committed = _find_held(home, "HEAD", unknown)
+    unknown = {path: names - committed[path] for path, names in unknown.items()}
+    taken = _find_merged_away(home, committed, timeout) if any(committed.values()) else {}
     for part in split([path for path, names in unknown.items() if names]):
         for path, blobs in _list_blobs(home, part, timeout).items():
             for _, text in iterate_objects(home.root, blobs, most=MOST_READ):
@@ -205,6 +204,25 @@ def _find_taken(home: Home, unknown: dict[str, set[str]], timeout: float) -> dic
                 if not unknown[path]:
                     break
     return taken
+
+
+def _find_held(home: Home, commit: str, wanted: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
+    """Returns those of some ids, by file, that a commit has."""
+    held = {path: set[str]() for path in wanted}
+    heads = {f"{commit}:{path}{SUFFIX}": path for path in wanted}
+    for name, text in iterate_objects(home.root, heads):
+        held[heads[name]] = {each for each in wanted[heads[name]] if each.encode() in text}
+    return held
+
+
+def _find_merged_away(home: Home, wanted: Mapping[str, set[str]], timeout: float) -> dict[str, set[str]]:
+    """Returns those of some ids, by file, that the other side of an unfinished merge deleted since both parted."""
+    if ask_git(home.root, "rev-parse", "--verify", "--quiet", "MERGE_HEAD", timeout=timeout) is None:
+        return {}
+    base = try_git(home.root, "merge-base", "HEAD", "MERGE_HEAD").out.decode().strip()
+    before = _find_held(home, base, wanted) if base else {}
+    other = _find_held(home, "MERGE_HEAD", before)
+    return {path: names - other[path] for path, names in before.items()}
 
 
 def split(paths: Sequence[str]) -> Iterator[Sequence[str]]:
