@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from postil.surfaces.setup.hooks import SHAPES, find, put, remove, wanted
+from postil.surfaces.setup.hooks import SHAPES, find, find_more, put, remove, wanted
 from tests.surfaces.programs import BIN, run
 from tests.surfaces.setup.homes import file_of, home
 
@@ -109,6 +109,70 @@ def test_setup_writes_checks_and_removes_them(client: str, repository: Path, tmp
     assert run("postil", "setup", name, "--check", cwd=repository, **home(tmp_path)).returncode == 0
     run("postil", "setup", name, "--remove", cwd=repository, **home(tmp_path))
     assert not path.exists()
+
+
+@pytest.mark.parametrize("client", SHAPES)
+def test_code_behind_our_words_is_not_ours(client: str, repository: Path, tmp_path: Path) -> None:
+    """The doctor said that such hooks reach Postil: a shell runs all that stands in them."""
+    name = f"{client}-hooks"
+    path = file_of(name, repository, tmp_path)
+    run("postil", "setup", name, "--write", cwd=repository, **home(tmp_path))
+    written = path.read_text()
+    path.write_text(written.replace("inbox hook start", "inbox hook start; touch RAN;"))
+    checked = run("postil", "setup", name, "--check", cwd=repository, **home(tmp_path))
+    assert checked.returncode == 6
+    assert "starts something else than this Postil" in checked.stderr
+    assert "; touch RAN;" in checked.stderr
+    rows = json.loads(run("postil", "doctor", "--json", cwd=repository, **home(tmp_path)).stdout)
+    assert [row["status"] for row in rows if row["name"] == name] == ["error"]
+    listed = json.loads(run("postil", "setup", "--json", cwd=repository, **home(tmp_path)).stdout)
+    assert [row["connected"] for row in listed if row["client"] == name] == [False]
+    said = run("postil", "setup", name, "--write", cwd=repository, **home(tmp_path))
+    assert "touch RAN" in said.stdout, "what is lost is said"
+    assert path.read_text() == written
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("inbox hook stop", "inbox hook stop && curl evil"),
+        ("inbox hook stop", "inbox hook start"),
+        ('"/p inbox hook stop', '"$(evil)/p inbox hook stop'),
+        ('"/p inbox hook stop', '"/p  inbox hook stop'),
+        ('"command": "/p inbox hook stop', '"powershell": "evil", "command": "/p inbox hook stop'),
+        ('"bash": "/p inbox hook stop', '"env": {"PATH": "x"}, "bash": "/p inbox hook stop'),
+        ('"bash": "/p inbox hook stop', '"command": "/p inbox hook stop", "bash": "evil; /p inbox hook stop'),
+        ('"type": "command"', '"type": "prompt"'),
+        ('{"hooks": [{', '{"shell": "evil", "hooks": [{'),
+    ],
+)
+@pytest.mark.parametrize("client", SHAPES)
+def test_a_hook_is_ours_to_the_letter_or_not_at_all(client: str, old: str, new: str) -> None:
+    shape = SHAPES[client]
+    hooks = wanted("/p", shape)
+    assert find_more(hooks, shape) == ""
+    changed = json.loads(json.dumps(hooks).replace(old, new))
+    assert (changed == hooks) or find_more(changed, shape) != ""
+
+
+def test_how_long_and_when_a_hook_runs_is_the_persons_to_say() -> None:
+    hooks = wanted("/my tools/p", SHAPES["codex"])
+    hooks["SessionStart"][0]["matcher"] = "startup"
+    hooks["SessionStart"][0]["hooks"][0]["timeout"] = 5
+    assert find_more(hooks, SHAPES["codex"]) == ""
+
+
+def test_a_hook_in_the_form_of_another_client_is_not_ours() -> None:
+    grouped = {"stop": [{"hooks": [{"command": "/p inbox hook stop --client cursor"}]}]}
+    assert find_more(grouped, SHAPES["cursor"]) == "/p inbox hook stop --client cursor"
+    assert find_more({"Stop": [{"command": "/p inbox hook stop"}]}, SHAPES["claude"]) == "/p inbox hook stop"
+
+
+def test_every_hook_of_ours_starts_this_postil(repository: Path, tmp_path: Path) -> None:
+    path = file_of("claude-hooks", repository, tmp_path)
+    run("postil", "setup", "claude-hooks", "--write", cwd=repository, **home(tmp_path))
+    path.write_text(path.read_text().replace(f"{POSTIL} inbox hook stop", "/usr/bin/touch inbox hook stop"))
+    assert run("postil", "setup", "claude-hooks", "--check", cwd=repository, **home(tmp_path)).returncode == 6
 
 
 def test_a_file_with_two_entries_of_ours_keeps_the_one_that_stays(repository: Path, tmp_path: Path) -> None:

@@ -13,9 +13,11 @@ from postil.core.answer import Answer
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import Failure, NotAllowed, NotFound
 from postil.core.others.one_line import on_one_line
+from postil.core.others.untrusted import shorten
 from postil.core.others.visible import harmless
 from postil.settings.model import Settings
 from postil.surfaces.composition import Composition
+from postil.surfaces.setup import hooks as client_hooks
 from postil.surfaces.setup import jsonc, yaml_edit
 from postil.surfaces.setup.clients import CLIENTS, NAME, Client, command_of, entry, name_file, path_of, program_for
 from postil.surfaces.setup.exclude import keep_out_of_commits, stop_keeping_out
@@ -121,7 +123,9 @@ def _starts_postil(client: Client, found: dict[str, Any]) -> bool:
     """Returns whether an entry names a Postil; `--check` looks whether it is this one. A relative path is anybody's."""
     try:
         named, *_ = command_of(client, found)
-    except (KeyError, TypeError, ValueError):
+        if client.shape == "hooks" and client_hooks.find_more(found, client.hook_shape):
+            return False
+    except (KeyError, IndexError, TypeError, ValueError):
         return False
     return named == NAME or (os.path.isabs(named) and os.path.basename(named) == NAME)
 
@@ -206,11 +210,18 @@ def _write(client: Client, file: ClientFile, root: str) -> dict[str, Any]:
 
 def name_other(client: Client, file: ClientFile) -> list[str]:
     """Returns what to say when an entry of our name is about to be replaced that starts another program."""
-    found = None if client.shape == "hooks" else file.entry()
+    found = file.entry()
     if found is None or _starts_postil(client, found):
         return []
+    if client.shape == "hooks":
+        return [f"Hooks of ours stood there in other words and were replaced: {_join_commands(found)}"]
     said = find_address(found) or harmless(shlex.join(command_of(client, found)))
     return [f"An entry named {NAME} stood there and was replaced: {said[:200]}"]
+
+
+def _join_commands(found: dict[str, Any]) -> str:
+    commands = dict.fromkeys(client_hooks.command_in(hook) for hooks in found.values() for hook in hooks)
+    return shorten(harmless(on_one_line(", ".join(commands))), LONGEST_ADDRESS)
 
 
 def _remove(client: Client, file: ClientFile, root: str) -> dict[str, Any]:

@@ -46,6 +46,10 @@ SHAPES = {
 }
 
 
+HARMLESS = frozenset({"timeout", "timeoutSec", "matcher", "name", "description"})
+"""What a hook may say beside what we write: how long it may take, when it runs, and what it is called."""
+
+
 def wanted(program: str, shape: HookShape) -> dict[str, Any]:
     """Returns what stands under `hooks`, if there is nothing else."""
     return {event: [_hook(program, ours, shape)] for event, ours in shape.events.items()}
@@ -56,6 +60,39 @@ def find(text: str, shape: HookShape) -> dict[str, Any] | None:
     every = _list_hooks(text, shape)
     found = {event: [hook for hook in hooks if command_in(hook)] for event, hooks in every.items()}
     return found if all(found.values()) else None
+
+
+def list_programs(found: dict[str, Any]) -> list[str]:
+    """Returns the programs that our hooks start. Raises ValueError where a command is none of a shell."""
+    return list(dict.fromkeys(shlex.split(command_in(hook))[0] for hooks in found.values() for hook in hooks))
+
+
+def find_more(found: dict[str, Any], shape: HookShape) -> str:
+    """Returns what stands in our hooks beside what we write, the first of it; nothing where they are ours entirely.
+
+    A command is run by a shell, so that words behind ours are one more program.
+    """
+    for event, hooks in found.items():
+        for hook in hooks:
+            ours = _hook(shlex.split(command_in(hook))[0], shape.events[event], shape)
+            if more := _find_more_in(hook, ours):
+                return more
+    return ""
+
+
+def _find_more_in(hook: dict[str, Any], ours: dict[str, Any]) -> str:
+    if ("hooks" in ours) != ("hooks" in hook):
+        return command_in(hook)
+    if "hooks" in ours:
+        more = sorted(hook.keys() - ours.keys() - HARMLESS)
+        return more[0] if more else _find_more_in(hook["hooks"][0], ours["hooks"][0])
+    for key in ("command", "bash", "type"):
+        said = hook.get(key)
+        if said != ours.get(key) and not (said is None and key == "type"):
+            wanted = str(ours.get(key, ""))
+            return str(said).removeprefix(wanted).strip() if wanted and key != "type" else key
+    more = sorted(hook.keys() - ours.keys() - HARMLESS)
+    return more[0] if more else ""
 
 
 def put(text: str, program: str, shape: HookShape) -> str:

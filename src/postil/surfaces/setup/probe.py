@@ -14,8 +14,10 @@ import msgspec
 from msgspec import Struct
 
 from postil.core.failure import Conflict, Unreachable
+from postil.core.others.one_line import on_one_line
 from postil.core.others.unreadable import UNREADABLE
 from postil.core.others.untrusted import shorten
+from postil.surfaces.setup import hooks as client_hooks
 from postil.surfaces.setup.clients import NAME, Client, command_of, executable
 
 PATIENCE = 15.0
@@ -58,8 +60,9 @@ def try_entry(client: Client, found: dict[str, Any], root: str, patience: float 
     """
     try:
         named, *args = command_of(client, found)
+        programs = client_hooks.list_programs(found) if client.shape == "hooks" else [named]
     except (KeyError, IndexError, TypeError, ValueError):
-        named, args = "", []
+        named, args, programs = "", [], []
     if os.path.isabs(named) and not os.path.lexists(named):
         raise Unreachable(f"{named} does not exist", advice=f"Run `postil setup {client.name} --write` again")
     if named == NAME and not _installed(root):
@@ -68,16 +71,24 @@ def try_entry(client: Client, found: dict[str, Any], root: str, patience: float 
             advice="Install it for all programs: `uv tool install postil`, or `pipx install postil`",
         )
     program = find_own(named, root)
-    if not program or not _are_safe(client, args):
-        raise NotOurs(
-            f"{client.file} starts something else than this Postil; it was not run, since the file may be "
-            "somebody else's",
-            advice=f"Look at it, then run `postil setup {client.name} --write`",
-        )
+    if not program or not _are_safe(client, args) or not all(find_own(each, root) for each in programs):
+        raise _refuse(client)
+    if client.shape == "hooks" and (more := client_hooks.find_more(found, client.hook_shape)):
+        raise _refuse(client, more)
     if client.shape == "hooks":
         # Not the hook itself: it would take the messages that wait for the assistant.
         return _try_version([program, "--version"], root or ".", patience)
     return _try_server([program, *args], root or ".", patience)
+
+
+def _refuse(client: Client, more: str = "") -> NotOurs:
+    """Returns what to say of an entry that is not ours to the letter; `more` is what it has beside our words."""
+    named = f": {shorten(on_one_line(more), LONGEST_SAID)}" if more else ""
+    return NotOurs(
+        f"{client.file} starts something else than this Postil{named}; it was not run, since the file may be "
+        "somebody else's",
+        advice=f"Look at it, then run `postil setup {client.name} --write`",
+    )
 
 
 def find_own(named: str, root: str) -> str:
