@@ -29,6 +29,17 @@ INVISIBLE = (
     "\x9b", "\x9d",
 )  # fmt: skip
 
+# What Python and a terminal take for the end of a line, and a model for nothing.
+RETURNS = (
+    "x = 1 # real\rFAKE LINE",
+    "a\rb\r",
+    f"\r{SAYINGS[0]}",
+    "a\r\x00\nb",
+    "a\r\u200b\nb",
+    "a\r\u2028b",
+    "a\r\r\nb",
+)
+
 
 def _tagged(text: str) -> str:
     return "".join(chr(0xE0000 + ord(sign)) if ord(sign) < 128 else sign for sign in text)
@@ -53,4 +64,5 @@ PAYLOADS: tuple[str, ...] = (
     *(dress(saying) for saying in SAYINGS for dress in DRESSES),
     *(f"a{sign}b{sign}" for sign in INVISIBLE),
     *(f"{sign}{SAYINGS[0]}" for sign in INVISIBLE),
+    *RETURNS,
 )

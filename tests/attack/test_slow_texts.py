@@ -76,6 +76,8 @@ SLOW: dict[str, tuple[Callable[[str], object], str]] = {
     "a text of blanks of Braille": (clean, "\u2800x" * (5 * MANY // 2)),
     "a text of marks": (clean, "a\u0301" * (5 * MANY // 2)),
     "a long text with one joiner": (clean, "text " * (4 * MANY) + "\u200d"),
+    "a text of returns": (clean, "a\r" * (5 * MANY // 2)),
+    "a text with ends of lines of two signs": (clean, "a\r\n" * (5 * MANY)),
     "a text of blanks": (show_invisible, "\u2800x" * (MANY // 2)),
 }
 

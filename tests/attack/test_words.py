@@ -32,8 +32,21 @@ __all__ = ["client"]
 
 def find_hidden(value: object) -> set[str]:
     """Every character in the texts of a value that should not be there."""
-    written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return {sign for sign in INVISIBLE if sign in written}
+    written = value if isinstance(value, str) else "|".join(list_strings(value))
+    return {sign for sign in (*INVISIBLE, "\r") if sign in written.replace("\r\n", "\n")}
+
+
+def list_strings(value: object) -> Iterator[str]:
+    """Yields every text of a value of JSON, names too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, below in cast("dict[str, object]", value).items():
+            yield key
+            yield from list_strings(below)
+    elif isinstance(value, list):
+        for below in cast("list[object]", value):
+            yield from list_strings(below)
 
 
 class Says(Answer, frozen=True):

@@ -51,6 +51,7 @@ SEEN = [
     "Tom &amp; Jerry",
     "日本語",
     "tab\tand\nline",
+    "two\r\nlines\r\n",
 ]
 
 
@@ -156,6 +157,9 @@ UNSHAPED = [
     ("\U0001f3f4\U000e0067\U000e0062x", "\U0001f3f4x"),
     ("\U000e0067", ""),
     ("a\U000e0000\U000e007fb", "ab"),
+    ("x = 1 # real\rFAKE\r\nend\r", "x = 1 # real\u240dFAKE\r\nend\u240d"),
+    ("a\r\x00\nb\r\u200b\nc\r\r\nd", "a\u240d\nb\u240d\nc\u240d\r\nd"),
+    ("a\u200d\r\u2028b", "a\u240d\nb"),
     ("a\u2028b\u2029c", "a\nb\nc"),
     ("👩\u200c👩", "👩👩"),
 ]
@@ -228,10 +232,10 @@ def test_nothing_is_left_but_what_is_known(text: str) -> None:
     for seen in (clean(text), show_invisible(text)):
         assert clean(seen) == seen
         assert show_invisible(seen) == seen
-        odd = {sign for sign in seen if category(sign) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")}
+        odd = {sign for sign in seen.replace("\r\n", "") if category(sign) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")}
         assert (
             not odd
-            - set("\t\n\r\u200c\u200d\U000e007f")
+            - set("\t\n\u200c\u200d\U000e007f")
             - {chr(0xE0000 + ord(letter)) for letter in "gbenscwlt"}
             - PREPENDED
         )
@@ -251,6 +255,14 @@ def test_a_sign_is_found_wherever_a_long_text_is_cut() -> None:
         assert clean("a" * at + "\u200b" + "é" * 100) == "a" * at + "é" * 100
         assert clean("a" * at + "é" + "\n" * 100) == "a" * at + "é" + "\n" * 100
         assert clean("a" * at + "\ue000" + "é" * 100) == "a" * at + "[U+E000]" + "é" * 100
+
+
+@pytest.mark.parametrize("length", [3, 65535, 65536, 200_000])
+def test_a_carriage_return_is_an_end_of_a_line_only_with_its_newline(length: int) -> None:
+    text = "é\u0301" * length + "\r\n\u200b" + "b\r\n" * length
+    assert clean(text) == show_invisible(text).replace("\\u200b", "") == text.replace("\u200b", "")
+    assert clean(f"{text}\rc") == f"{clean(text)}\u240dc"
+    assert show_invisible(f"{text}\rc").endswith("b\r\n\\x0dc")
 
 
 def test_a_hidden_sign_between_two_is_gone_before_it_is_asked_what_they_shape() -> None:

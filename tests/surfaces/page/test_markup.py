@@ -40,7 +40,7 @@ def test_any_text_comes_back_as_text_in_content_and_attributes(text: str) -> Non
     assert reader.text == text
 
 
-HIDING = "\u202e\u2066\u200b\ufeff\u00ad\u3164\U000e0041\U000e0100\x1b\x7f\x85\u2028"
+HIDING = "\u202e\u2066\u200b\ufeff\u00ad\u3164\U000e0041\U000e0100\x1b\x7f\x85\u2028\r"
 
 
 @pytest.mark.parametrize("char", HIDING)
@@ -56,6 +56,10 @@ def test_what_hides_or_turns_text_around_is_shown_by_its_number_wherever_it_stan
     assert tag("a", "x", title=text, aria_label=text) == (
         f'<a title="safe[U+{code}]exe" aria-label="safe[U+{code}]exe">x</a>'
     )
+
+
+def test_a_carriage_return_before_its_newline_ends_a_line_and_is_not_shown() -> None:
+    assert tag("pre", "a\r\nb") == "<pre>a\r\nb</pre>"
 
 
 def test_what_goes_back_in_a_form_stays_as_it_is() -> None:

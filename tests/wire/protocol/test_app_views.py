@@ -195,3 +195,4 @@ def test_nothing_that_nobody_sees_reaches_a_view() -> None:
     assert data == {"a": ["xy", {"k": "z", "n": 1.5}], "b": None, "c": "plain & é\n\t"}
     for sign in INVISIBLE:
         assert json.loads(bytes(add_data({}, {"a": f"x{sign}y"})["_meta"][DATA])) == {"a": "xy"}
+    assert json.loads(bytes(add_data({}, {"a": "x\ry\r\n"})["_meta"][DATA])) == {"a": "x\u240dy\r\n"}

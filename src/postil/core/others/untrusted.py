@@ -14,7 +14,9 @@ from functools import lru_cache
 from itertools import islice
 from unicodedata import category, combining
 
-_PLAIN = bytes([9, 10, 13, *range(32, 127)])
+_PLAIN = bytes([9, 10, *range(32, 127)])
+_LONE_RETURN = re.compile("\r(?!\n)")
+"""What is no end of a line for most, and one for Python and for a terminal, which writes the rest over it."""
 _PIECE = 65536
 _ENTITY = re.compile(r"&(?:#(\d{1,8})|#[xX]([0-9a-fA-F]{1,7})|([A-Za-z]{2,31}));?")
 _LONG, _MANY = 4096, 3000
@@ -87,7 +89,7 @@ def split_hidden(text: str) -> Iterator[tuple[str, str]]:
     """Yield the pieces of a text in turn: what is seen, and the signs behind it that are not.
 
     Letters, marks, numbers, punctuation, symbols, spaces, tabs and ends of lines are seen, and so are signs that shape
-    their neighbours. Every other sign hides, and every mark too many.
+    their neighbours. Every other sign hides, a carriage return without its newline too, and every mark too many.
     """
     suspects, marks = _find_suspects(text)
     begun = hidden = end = 0  # text[begun:hidden] is seen, text[hidden:end] is not
@@ -95,6 +97,8 @@ def split_hidden(text: str) -> Iterator[tuple[str, str]]:
     row, hides = 0, range(0)  # the end of the last row of blanks of Braille, and those of it that hide
     last = -1
     for at, sign in _list_places(text, suspects | marks):
+        if sign == "\r" and text[at + 1 : at + 2] == "\n":
+            continue
         if at != last + 1:
             before, run = text[at - 1], 0
         last = at
@@ -151,6 +155,8 @@ def _find_suspects(text: str) -> tuple[set[str], set[str]]:
         signs.update(piece.decode("utf-8", "surrogatepass"))
     suspects: set[str] = set()
     marks: set[str] = set()
+    if "\r" in signs and _LONE_RETURN.search(text):
+        suspects.add("\r")
     for sign in signs:
         if _may_hide(sign):
             suspects.add(sign)
@@ -191,6 +197,9 @@ def _spell(sign: str) -> str:
 
 def _strike_out(text: str) -> str:
     suspects, _ = _find_suspects(text)
+    if "\r" in suspects:
+        suspects.remove("\r")
+        text = _LONE_RETURN.sub("\u240d", text)  # taken out, the next line would read as the rest of a remark
     # What shapes nothing in any place is taken out at once: that is ten times as quick as one by one.
     if table := {ord(sign): _replace(sign) for sign in suspects if not (sign in _SHAPING or sign in _TAGS)}:
         text = text.translate(table)

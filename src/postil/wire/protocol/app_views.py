@@ -30,7 +30,7 @@ MIME_TYPE = "text/html;profile=mcp-app"
 DATA = "postil/app"
 LARGEST = 512 * 1024
 """Bytes of data for a view; of a larger answer it shows the text."""
-_SUSPECT = re.compile(rb"[\x7f-\xff&]|\\[ubf]")
+_SUSPECT = re.compile(rb"[\x7f-\xff&]|\\[ubfr]")
 
 
 def shows_views(session: Session, request: Request, era: Era) -> bool:

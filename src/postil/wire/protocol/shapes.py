@@ -236,7 +236,7 @@ def make_messages(written: Sequence[Message], era: Era) -> list[Message]:
 
 # What a model reads holds words of others, whichever part it comes from: nothing invisible passes here.
 
-_PLAIN = bytes([9, 10, 13, *range(32, 127)])
+_PLAIN = bytes([9, 10, *range(32, 127)])
 _SHORT = 65536
 
 
