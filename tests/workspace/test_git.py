@@ -8,7 +8,7 @@ import pytest
 from postil.core.failure import InvalidArguments
 from postil.tracker.log.format import find_merge_base, is_ancestor
 from postil.workspace.clones.snapshot import find_commit
-from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut, OddRepository
+from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut, ObjectDamaged, OddRepository
 from postil.workspace.git import NETWORK, GitResult, ask_git, git_dialogue, git_lines, run_git, try_git
 from tests.workspace.repositories import git, new_repository
 
@@ -25,6 +25,17 @@ def test_git_answers_what_it_printed(repository: Path) -> None:
 def test_a_refusal_of_git_is_a_failure_with_its_first_line(repository: Path) -> None:
     with pytest.raises(GitFailed, match="git rev-parse failed: fatal: Needed a single revision"):
         run_git(str(repository), "rev-parse", "--verify", "nothing-here")
+
+
+def test_a_blob_that_is_gone_is_damage(repository: Path) -> None:
+    name = git(repository, "rev-parse", "HEAD:a.txt").strip()
+    (repository / ".git/objects" / name[:2] / name[2:]).unlink()
+    (repository / "a.txt").write_text("other\n")
+    with pytest.raises(ObjectDamaged, match=f"unable to read {name}") as refused:
+        run_git(str(repository), "diff", "HEAD")
+    with pytest.raises(ObjectDamaged):
+        list(git_lines(str(repository), "diff", "HEAD"))
+    assert refused.value.exit_status == 7
 
 
 def test_a_refusal_is_an_answer_where_it_is_asked_for(repository: Path) -> None:

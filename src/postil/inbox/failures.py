@@ -62,7 +62,10 @@ class NoSuchCommit(NotFound):
     """git does not know it."""
 
     def __init__(self, commit: str) -> None:
-        super().__init__(f"There is no commit {commit[:80]!r} in this repository", advice="Check it with `git log`")
+        super().__init__(
+            f"There is no commit {commit[:80]!r} in this repository",
+            advice="Name one that is in it, or a branch or tag",
+        )
 
 
 class NoSuchMessage(NotFound):

@@ -22,6 +22,7 @@ import msgspec
 from postil.core import call, limits
 from postil.core.codes import INVALID_PARAMS, INVALID_REQUEST, TRACKER_FAILED
 from postil.core.failure import Conflict, Failure, InvalidArguments, NotFound
+from postil.workspace.failures import READ_FIRST
 
 _NAMES = {INVALID_REQUEST: "InvalidRequest", INVALID_PARAMS: "InvalidParams", TRACKER_FAILED: "ServerError"}
 
@@ -71,7 +72,7 @@ class TooManyLogs(ServerError):
         super().__init__(
             f"packed-refs ({size} bytes) names more than {limits.LOGS} logs of issues, or is too large to look through",
             advice="Look at them with `git for-each-ref --count=10 refs/postil`, and delete what is not yours "
-            "(`git update-ref -d REF`), or clone again without refs/postil",
+            f"(`git update-ref -d REF`), or clone again without refs/postil; {READ_FIRST}",
         )
         self.data = {**self.data, "bytes": size} | ({"path": path} if call.current().reveals_paths else {})
 

@@ -15,6 +15,9 @@ from postil.core.failure import (
     Unreachable,
 )
 
+READ_FIRST = "first read its .git/config (`postil doctor` names settings in it that run programs)"
+"""What is said wherever plain git is named: it runs what a repository's config says, and Postil does not."""
+
 
 class NoRepository(NotFound):
     """There is no git repository here or above."""
@@ -30,7 +33,9 @@ class DamagedRepository(StorageFailed):
     """A `.git` file that leads nowhere."""
 
     def __init__(self, link: str) -> None:
-        advice = "Run `git worktree repair` or `git submodule update --init` and try again"
+        advice = (
+            f"Run `git worktree repair` or `git submodule update --init`; in a clone that others made, {READ_FIRST}"
+        )
         super().__init__(f"{printable(link)} does not lead to a git directory", advice=advice)
 
 
@@ -90,6 +95,15 @@ ELSEWHERE = "promisor remote"
 """What git says of an object that a partial clone has left at its remote."""
 
 
+_DAMAGE = (
+    r"unable to read (?:tree )?[(]?[0-9a-f]{40}|[Cc]ould not read [0-9a-f]{40}|missing (?:blob|tree) object|"
+    r"(?:object file|packfile|object) [^\n]* (?:is empty|is corrupt)|corrupt or missing|inflate: data stream error"
+)
+"""What git says of an object that the repository needs and does not have whole."""
+_MOST_SAID = 500
+"""Characters of what git said that are told."""
+
+
 class GitFailed(Failure):
     """git ran and said no."""
 
@@ -99,9 +113,11 @@ class GitFailed(Failure):
         self.lacks_memory = any(words in said for words in _OUT_OF_MEMORY)
         lines = [line for line in said.strip().split("\n") if not line.startswith("warning: ")]
         first = next(filter(None, lines), f"exit status {status}")
-        advice = "Run the same git command in the repository to see all that it says"
+        if len(first) > _MOST_SAID:
+            first = f"{first[: _MOST_SAID - 1]}…"
+        advice = f"Look with `postil doctor`. Before you run git in the repository yourself, {READ_FIRST}"
         if ELSEWHERE in said:
-            advice = "This clone has left files at its remote; run the same git command in it, which fetches them"
+            advice = f"This clone has left files at its remote; a git of your own fetches them: {READ_FIRST}"
         if self.lacks_memory:
             advice = (
                 "A commit or folder here holds more than git gets memory for: name a smaller commit, or fewer files"
@@ -109,6 +125,24 @@ class GitFailed(Failure):
         if any(words in said for words in _FULL):
             advice = "Free some space and do it again; everything stored before is intact"
         super().__init__(f"git {command} failed: {first}", advice=advice, command=command, status=status)
+
+
+class ObjectDamaged(GitFailed):
+    """git lacks an object that the repository needs, or has it damaged."""
+
+    exit_status = StorageFailed.exit_status
+
+    def __init__(self, command: str, status: int, said: str) -> None:
+        super().__init__(command, status, said)
+        self.advice = f"Fetch it from another clone. Before you run git in this one, {READ_FIRST}"
+
+
+def explain_refusal(command: str, status: int, said: str) -> GitFailed:
+    """Returns the failure that git's words mean."""
+    import re  # only where git says no
+
+    is_damage = ELSEWHERE not in said and re.search(_DAMAGE, said) is not None
+    return (ObjectDamaged if is_damage else GitFailed)(command, status, said)
 
 
 class GitTimedOut(Unreachable):

@@ -18,7 +18,7 @@ import msgspec
 from postil.core import limits
 from postil.core.failure import Failure
 from postil.workspace.disk import find_special, read_regular
-from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut, GitTooLarge, OddRepository
+from postil.workspace.failures import GitMissing, GitTimedOut, GitTooLarge, OddRepository, explain_refusal
 from postil.workspace.hardening import GitMode, prepare, read_version, shares_new_files
 from postil.workspace.repository import Repository, locate
 from postil.workspace.spawn import LOOK_AFTER, TooMuchOutput, bound_memory, run
@@ -76,7 +76,7 @@ def run_git(
     """What git printed; raises GitFailed when it ends with another status than 0."""
     result = try_git(root, *arguments, input=input, env=env, timeout=timeout, mode=mode, largest=largest)
     if result.status != 0:
-        raise GitFailed(_verb(arguments), result.status, result.err.decode("utf-8", "replace"))
+        raise explain_refusal(_verb(arguments), result.status, result.err.decode("utf-8", "replace"))
     return result.out
 
 
@@ -87,7 +87,7 @@ def ask_git(root: str, *arguments: str, no: Collection[int] = (1,), timeout: flo
     """
     result = try_git(root, *arguments, timeout=timeout)
     if result.status and result.status not in no:
-        raise GitFailed(_verb(arguments), result.status, result.err.decode("utf-8", "replace"))
+        raise explain_refusal(_verb(arguments), result.status, result.err.decode("utf-8", "replace"))
     return None if result.status else result.out
 
 
@@ -134,7 +134,7 @@ def git_lines(root: str, *arguments: str, separator: bytes = b"\n", mode: GitMod
             status = process.wait()
         if status != 0:
             said.seek(0)
-            raise GitFailed(_verb(arguments), status, said.read(65536).decode("utf-8", "replace"))
+            raise explain_refusal(_verb(arguments), status, said.read(65536).decode("utf-8", "replace"))
 
 
 def list_rows(printed: bytes) -> Iterator[str]:

@@ -46,7 +46,7 @@ class LogDamaged(StorageFailed):
     def __init__(self, oid: str, why: str) -> None:
         super().__init__(
             f"The tracker's log is damaged at {oid[:12]}: {why}",
-            advice="Run `git mile verify`; what other clones hold comes back with `git fetch`",
+            advice="Run `git mile verify`; what other clones hold comes back with `git mile pull`",
             oid=oid,
         )
 

@@ -22,7 +22,7 @@ from postil.tracker.log.refs import BRANCH_LOG, FETCH, PATTERNS, find_stale_lock
 from postil.tracker.log.replica import Replica, ensure_replica, lock_writes, read_replica, write_replica
 from postil.tracker.query.tree import suggest
 from postil.tracker.store import Store
-from postil.workspace.failures import GitFailed
+from postil.workspace.failures import READ_FIRST, GitFailed
 from postil.workspace.git import DURABLE, NETWORK, change_config, run_git, try_git
 
 _PATIENCE = 15.0
@@ -49,7 +49,7 @@ class RemoteRefused(Unreachable):
         # The first line is the transport's own, such as a host that ssh does not know.
         reasons = [line for line in dict.fromkeys([*lines[:1], told]) if line]
         refused = any(word in said for word in ("hook declined", "prohibited", "deny updating", "refusing to"))
-        advice = "Try the same with plain git to see all that it says"
+        advice = f"Before you try the same with plain git, {READ_FIRST}"
         if refused:
             advice = "This host refuses custom refs: `git mile init --branches` keeps the log on a branch instead"
         elif re.search(r"transport '[^']*' not allowed", said):  # plain git may run what the address names
