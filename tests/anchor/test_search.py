@@ -127,7 +127,7 @@ def test_only_a_place_in_doubt_is_looked_at_again(
     monkeypatch.setattr("postil.anchor.search.judge_again", answer)
     search = pair(ROWS, [*ROWS[:5], "value_6 = compute_now(6, 6)", *ROWS[7:]])
     given = (Candidate(Span(6), said, ""), Candidate(Span(9), min(said, 0.4), ""))
-    found = search._look_again(given, 5)  # pyright: ignore[reportPrivateUsage]
+    found = search._look_again(given, 5, 5)  # pyright: ignore[reportPrivateUsage]
     assert [each.confidence for each in found] == [now, min(now, 0.4, said)], "none is likelier than the first"
 
 
@@ -137,7 +137,7 @@ def test_a_row_that_was_copied_is_taken_only_when_its_place_is_sure(
 ) -> None:
     search = pair(ROWS, [*ROWS[:5], "other()", ROWS[5], "more()", *ROWS[7:], ROWS[5], "last()"])
     monkeypatch.setattr(search, "_judge_again", {5: again}.__getitem__)
-    (found,) = search._look_again((Candidate(Span(7), 0.5, ""),), 5)  # pyright: ignore[reportPrivateUsage]
+    (found,) = search._look_again((Candidate(Span(7), 0.5, ""),), 5, 5)  # pyright: ignore[reportPrivateUsage]
     assert found.confidence == now
 
 

@@ -9,6 +9,7 @@ from rapidfuzz.distance import Indel
 from postil.anchor.model import Ranked
 from postil.anchor.page import Page, find_closing, find_opener, find_telling, is_bare, list_alike
 from postil.anchor.side_by_side.alignment import Alignment, Drift, align, trace_range
+from postil.anchor.side_by_side.proof import Proof
 from postil.anchor.side_by_side.rewrap import Rewrap
 
 _TELLING = 5  # characters of a row of a fragment that says something; longer ones do
@@ -225,6 +226,12 @@ class Counterparts:
         forward = self.aligned.forward
         return (above >= 0 and place <= forward[above]) or (below < len(forward) and place >= forward[below])
 
+    def find_proven(self, row: int, place: int) -> int:
+        """Returns where a row of a fragment is that says little by itself, beyond doubt, if not at a place; or -1."""
+        if self.proof.proves(row, place):
+            return -1
+        return self.proof.find_proven(row, self._keep_own(self.new.places.get(self.old.keys[row], ())))
+
     def is_at_home(self, row: int, place: int, chance: float) -> bool:
         """Returns whether a row of a fragment is where it was: in its symbol, and between the rows it stood between.
 
@@ -276,6 +283,11 @@ class Counterparts:
         if over < 0 or under - over != below - above or self.new.opening(at) != self.old.opening(row):
             return -1
         return at if Indel.normalized_similarity(self.old.keys[row], self.new.keys[at], score_cutoff=0.5) else -1
+
+    @cached_property
+    def proof(self) -> Proof:
+        """What proves where the rows of a fragment are that say little by themselves."""
+        return Proof(self.old, self.new)
 
     @cached_property
     def _rewrap(self) -> Rewrap:

@@ -70,7 +70,7 @@ def _relocate(print_: Fingerprint, new: Page) -> Relocation:
     start = len(print_.before) + 1
     span, shift = Span(start, start + len(lines) - 1), print_.line - start
     settled = find_settled(align(before, new), span, shift)
-    if settled and settled.span and _is_lone(new, settled.span.start - 1) and _is_home(print_, settled.span, new):
+    if settled and settled.span and _is_beyond_doubt(print_, start - 1, settled.span.start - 1, before, new):
         found = settled
     else:
         found = Search(before, new, shift=shift, symbol=print_.symbol).relocate([span])[0]
@@ -93,9 +93,15 @@ def _is_lone(page: Page, row: int) -> bool:
     return len(same) <= 1 or sum(_neighbours(page, each) == _neighbours(page, row) for each in same) <= 1
 
 
-def _is_home(print_: Fingerprint, span: Span, new: Page) -> bool:
+def _is_beyond_doubt(print_: Fingerprint, row: int, place: int, old: Page, new: Page) -> bool:
+    from postil.anchor.side_by_side.proof import Proof
+
+    return _is_lone(new, place) and _is_home(print_, place, new) and Proof(old, new).proves(row, place)
+
+
+def _is_home(print_: Fingerprint, place: int, new: Page) -> bool:
     """Whether a place is in the symbol that the code was in, or that is not there."""
-    return new.singles.get(print_.symbol, -1) < 0 or new.owners.get(span.start - 1, ()) == print_.symbol
+    return new.singles.get(print_.symbol, -1) < 0 or new.owners.get(place, ()) == print_.symbol
 
 
 def _neighbours(page: Page, row: int) -> tuple[str, str]:

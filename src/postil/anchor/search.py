@@ -138,6 +138,8 @@ class Search:
     def _explain_doubt(self, best: Candidate, start: int) -> str:
         """Returns why a person is asked about a place that is sure by itself."""
         place, here = best.span.start - 1, not best.path
+        if here and self._counterparts.partial and not self._counterparts.proof.proves(start, place):
+            return "the version it was written on is not to be had, and what is left around it does not prove the place"
         if here and self._documents_another(start, place):
             return "it documented another declaration"
         if here and self._bare.closes_another(start, place, self._find_candidates):
@@ -159,16 +161,24 @@ class Search:
         if self.elsewhere and not (found and found[0].confidence == SETTLED):
             there = self._look_elsewhere(start, end)
             found = sorted([*found, *there], key=lambda each: -each.confidence)[:MOST_CANDIDATES]
-        return self._keep_in_function(self._look_again(tuple(found), start), start, end)
+        return self._keep_in_function(self._look_again(tuple(found), start, end), start, end)
 
-    def _look_again(self, candidates: tuple[Candidate, ...], row: int) -> tuple[Candidate, ...]:
-        """Returns the candidates; a first one in doubt is surer, or less sure, for what is found out about it."""
-        if not candidates or candidates[0].path or not GONE <= candidates[0].confidence < _CERTAIN:
+    def _look_again(self, candidates: tuple[Candidate, ...], row: int, end: int) -> tuple[Candidate, ...]:
+        """Returns the candidates; a first one in doubt is surer, or less sure, for what is found out about it.
+
+        Before that of a fragment's row which nothing proves comes the place that is proven, if there is one.
+        """
+        if not candidates or candidates[0].path or candidates[0].confidence < GONE:
             return candidates
+        first, place = candidates[0], candidates[0].span.start - 1
         if self._counterparts.partial:
-            first = candidates[0]
-            if first.confidence < SURE and self._counterparts.is_at_home(row, first.span.start - 1, first.confidence):
+            if first.confidence >= SURE and (at := self._counterparts.find_proven(row, place)) >= 0:
+                left = tuple(each for each in candidates if each.span.start != at + 1)
+                return (self._make_candidate(_AT_HOME, at, row, end), *_cap(left, SURE - 0.01))[:MOST_CANDIDATES]
+            if first.confidence < SURE and self._counterparts.is_at_home(row, place, first.confidence):
                 return (replace(first, confidence=_AT_HOME), *candidates[1:])
+            return candidates
+        if first.confidence >= _CERTAIN:
             return candidates
         self.rank(row)
         if not self._told.get(row):
@@ -309,7 +319,7 @@ class Search:
         if self._documents_another(row, place):
             return True
         if self._counterparts.partial:
-            return self._counterparts.leaves_symbol(row, place)
+            return self._counterparts.leaves_symbol(row, place) or not self._counterparts.proof.proves(row, place)
         if self._counterparts.leaves_statement(row, place, self._recall(self.old.frames[row])):
             return True
         if self._counterparts.leaves_function(row, place, settled=best.confidence == SETTLED):
