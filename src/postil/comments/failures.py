@@ -20,10 +20,14 @@ Failure
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from postil.core import call, codes, limits
 from postil.core.failure import Conflict, Failure, InvalidArguments, NotAllowed, NotFound, StorageFailed
 from postil.core.others.one_line import on_one_line
+
+if TYPE_CHECKING:
+    from postil.comments.model import Damage
 
 
 def _because(failure: Failure, fact: str) -> str:
@@ -57,9 +61,14 @@ class CommentNotFound(NotFound):
 
     code = codes.COMMENT_NOT_FOUND
 
-    def __init__(self, path: str, comment: str) -> None:
+    def __init__(self, path: str, comment: str, unread: Sequence[Damage] = ()) -> None:
         typed = call.current().person
         how = "See them with `postil comments list`" if typed else "Use get_file_comments to list valid comment IDs"
+        if unread:
+            files = ", ".join(f"{each.filePath}.comments" for each in unread[:3])
+            more = f" and {len(unread) - 3} more" if len(unread) > 3 else ""
+            check = "`postil comments check`" if typed else "comments_check"
+            how = f"It may be in a comment file that could not be read ({files}{more}): see {check}"
         facts = {"filePath": path} if path else {}
         super().__init__("Comment not found", advice=how, **facts, commentId=comment)
 
@@ -190,10 +199,11 @@ class SidecarDamaged(StorageFailed):
 
     code = codes.SIDECAR_DAMAGED
 
-    def __init__(self, path: str, problem: str) -> None:
+    def __init__(self, path: str, problem: str, advice: str = "") -> None:
         super().__init__(
             "Comment file corrupted",
-            advice=f"{path}.comments was left untouched; run `postil comments check --fix` to restore or set it aside",
+            advice=advice
+            or f"{path}.comments was left untouched; run `postil comments check --fix` to restore or set it aside",
             filePath=path,
             commentFile=f"{path}.comments",
             problem=problem,
@@ -236,4 +246,6 @@ class ExtraMissing(Failure):
     code = codes.INTERNAL_ERROR
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional library", advice=f"Install it with: pip install 'postil[{extra}]'")
+        super().__init__(
+            f"{what} needs an optional library", advice=f"In a checkout of Postil: pip install '.[{extra}]'"
+        )

@@ -84,13 +84,13 @@ class CommentsContext:
             raise InvalidArguments(
                 "That is not the id of a comment", advice="See the ids with `postil comments list`", path="commentId"
             )
-        raise CommentNotFound(file, comment)
+        raise CommentNotFound(file, comment, self.overview.damaged(file))
 
     def _find_short(self, short: str, file: str) -> Located:
         """Returns the one comment whose id begins or ends so. Raises InvalidArguments when there are several."""
         named = [each for each in self.overview.index.ids(short) if is_named(each, short)]
         if not named:
-            raise CommentNotFound("", short)
+            raise CommentNotFound("", short, self.overview.damaged(file))
         if len(named) > 1:
             raise InvalidArguments(
                 f"{len(named)} comments are named {short}",

@@ -8,6 +8,7 @@ from subprocess import CalledProcessError
 
 import pytest
 
+from postil.comments.failures import CommentNotFound, SidecarDamaged
 from postil.comments.storage import set_aside
 from postil.comments.storage.repair import find_faults
 from tests.comments.sidecars import DAMAGED_BY_REFERENCE, EXTENSION, REFERENCE, SOURCE, as_javascript
@@ -214,8 +215,35 @@ def test_a_sidecar_that_is_no_file_is_named(comments: Comments) -> None:
     os.symlink("a.py.comments", root / "c.py.comments")
     found = comments.maintenance.check_files()
     assert {fault.filePath for fault in found.faults} == {"lib/b.py", "c.py"}
-    assert all("it is not read" in fault.problem for fault in found.faults)
+    assert all("it is not read" in fault.problem and fault.byHand for fault in found.faults)
     assert found.exit_status == 7
+    doctor = comments.maintenance.doctor_files()
+    assert (doctor.status, doctor.fix) == ("error", "Mend them by hand"), "`check --fix` would say the same again"
+    listed = comments.listed()
+    assert ({each.filePath for each in listed.damaged}, listed.exit_status) == ({"lib/b.py", "c.py"}, 7)
+    (root / "c.py.comments").unlink()
+    (root / "lib" / "b.py.comments").unlink()
+    assert (comments.listed().damaged, comments.listed().total) == ((), 1)
+
+
+def test_a_comment_of_a_file_that_cannot_be_read_is_not_said_to_be_nowhere(comments: Comments) -> None:
+    identity = comments.add("a.py", 3, "kept", "NOTE").commentId
+    write(root_of(comments), "a.py.comments", b"{")
+    for name in (identity, identity[-6:]):
+        with pytest.raises(CommentNotFound) as caught:
+            comments.show(name)
+        assert "could not be read (a.py.comments)" in caught.value.advice
+
+
+def test_a_version_that_only_a_newer_postil_knows_is_not_said_to_be_repaired(comments: Comments) -> None:
+    comments.add("a.py", 3, "kept", "NOTE")
+    held = sidecar(root_of(comments), "a.py")
+    write(root_of(comments), "a.py.comments", held.replace(b'"2.1.0"', b'"9.0.0"'))
+    with pytest.raises(SidecarDamaged) as caught:
+        comments.add("a.py", 4, "more", "NOTE")
+    assert "Update Postil" in caught.value.advice
+    assert "--fix" not in caught.value.advice
+    assert comments.maintenance.doctor_files().fix == "Mend them by hand"
 
 
 def test_a_file_that_the_extension_would_not_take_says_what_to_do(comments: Comments) -> None:

@@ -103,7 +103,7 @@ class Overview:
         """Read what changed since the cache saw it. Returns the sidecars among it that cannot be understood."""
         known, astray = self.index.read(lambda: (self.index.stamps(), self.index.astray()))
         lost = cache(self._find_lost_stamp)
-        now = {path: self._stamp(path) for path in self.store.paths()}
+        now = {path: self._stamp(path) for path in self.store.paths(regular=None)}  # a link is told as one not read
         changed = [path for path, stamp in now.items() if not _same(known.get(path, ""), stamp, lost)]
         gone = [path for path in known if path not in now]
         if not changed and not gone:

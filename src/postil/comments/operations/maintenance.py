@@ -340,7 +340,8 @@ class MaintenanceTools:
             count = sum(1 for _ in self._context.store.paths())
             return Finding("ok", f"{count} comment file{'s' * (count != 1)} can be read")
         named = "; ".join(f"{fault.shown}: {fault.problem}" for fault in found[:5])
-        return Finding("error", named, "Run `postil comments check --fix`")
+        by_hand = all(fault.byHand for fault in found)
+        return Finding("error", named, "Mend them by hand" if by_hand else "Run `postil comments check --fix`")
 
     @check("grammars")
     def doctor_grammars(self) -> Finding:
@@ -355,7 +356,7 @@ class MaintenanceTools:
         named = ", ".join(
             f"{language} ({count} file{'s' * (count != 1)})" for language, count in sorted(missing.items())
         )
-        install = "Install them with: pip install 'postil[languages]'"
+        install = "In a checkout of Postil: pip install '.[languages]'"
         return Finding("warning", f"comments follow the text alone in {named}", install)
 
     @check("comment merge driver")

@@ -32,6 +32,9 @@ INCOMPLETE = (
 )
 
 
+NO_FILE = "it is a link or a pipe: it is not read, and its comments are missing until a file stands there"
+
+
 class Fault(Struct, frozen=True, omit_defaults=True):
     """Something wrong with one sidecar, and what was done about it."""
 
@@ -40,6 +43,8 @@ class Fault(Struct, frozen=True, omit_defaults=True):
     fixed: str = ""
     other: str = ""
     """The other file that was changed with it."""
+    byHand: bool = False
+    """Whether nothing but a person can set it right."""
 
     @property
     def shown(self) -> str:
@@ -59,7 +64,7 @@ def find_faults(
     `note` is told of each that can be read; `bring_back` writes one again that is gone and that git has.
     """
     for path in store.paths(regular=False):
-        yield Fault(path, "it is a link or a pipe and no file: it is not read")
+        yield Fault(path, NO_FILE, byHand=True)
     seen: dict[str, RelativePath] = {}
     copies: set[str] = set()
     paths = list(store.paths())
@@ -78,7 +83,8 @@ def find_faults(
             continue
         note(sidecar)
         if not sidecar.writable:
-            yield Fault(path, f"its version {sidecar.version!r} is not known here: it is read and never written")
+            said = f"its version {sidecar.version!r} is not known here: it is read and never written"
+            yield Fault(path, f"{said}. A newer Postil may know it", byHand=True)
         elif not sidecar.complete:
             yield Fault(path, INCOMPLETE, _complete(store, path) if fix else "")
         for comment in sidecar.comments:

@@ -388,7 +388,8 @@ class Store:
     def refuse_unknown(self, sidecar: Sidecar) -> None:
         """A version we do not know is read and never written, and no comment that could not be changed again."""
         if not sidecar.writable:
-            raise SidecarDamaged(sidecar.path, f"its version {sidecar.version!r} is not known here")
+            advice = f"{sidecar.path}.comments is read and never written here. Update Postil: a newer one may know it"
+            raise SidecarDamaged(sidecar.path, f"its version {sidecar.version!r} is not known here", advice)
         if sidecar.longest[0] > limits.CHANGED_COMMENT:
             refuse_grown(sidecar)
 
@@ -404,14 +405,14 @@ class Store:
 
         sidecar.finish(DemandedTexts(lines).at, now(), new_id)
 
-    def paths(self, *, regular: bool = True) -> Iterator[RelativePath]:
+    def paths(self, *, regular: bool | None = True) -> Iterator[RelativePath]:
         """Yields every source path that has a sidecar, in order of name. Backups of the extension are none.
 
-        Not `regular`: those whose sidecar is a link or a pipe, which is never read.
+        Not `regular`: those whose sidecar is a link or a pipe, which is never read; None: these as well.
         """
         yield from (RelativePath(path) for path in sorted(self._walk("", regular=regular)))
 
-    def _walk(self, folder: str, *, regular: bool = True) -> Iterator[str]:
+    def _walk(self, folder: str, *, regular: bool | None = True) -> Iterator[str]:
         """Yields them; outside of a repository, which may be all of a disk, of so many folders, the nearest first."""
         stack = deque([folder])
         left = sys.maxsize if self.tree.git else MOST_FOLDERS
@@ -436,7 +437,7 @@ class Store:
                     if entry.is_dir(follow_symlinks=False):
                         if entry.name not in _SKIPPED_FOLDERS:
                             stack.append(path)
-                    elif is_sidecar(entry.name) and entry.is_file(follow_symlinks=False) is regular:
+                    elif is_sidecar(entry.name) and regular in (None, entry.is_file(follow_symlinks=False)):
                         yield path.removesuffix(SUFFIX)
 
 
