@@ -124,7 +124,9 @@ class NeedsExtra(Failure):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(
-            f"{what} needs the extra '{extra}'", advice=f"Install it with: pip install 'postil[{extra}]'", extra=extra
+            f"{what} needs the extra '{extra}'",
+            advice=f"In a checkout of Postil: pip install '.[{extra}]'",
+            extra=extra,
         )
 
 

@@ -101,5 +101,5 @@ def _ask(state: State, where: str) -> tuple[str, list[str]]:
 
 def _missing(what: str, extra: str) -> BadState:
     return BadState(
-        f"State in {what} needs the extra '{extra}'", advice=f"Install it with: pip install 'postil[{extra}]'"
+        f"State in {what} needs the extra '{extra}'", advice=f"In a checkout of Postil: pip install '.[{extra}]'"
     )

@@ -89,7 +89,7 @@ def open_tracing(traces: str) -> Tracing | None:
     except ImportError as missing:
         raise BadSettings(
             "telemetry.traces needs OpenTelemetry, which is not installed",
-            advice="pip install 'postil[telemetry]', or leave the setting out",
+            advice="In a checkout of Postil: pip install '.[telemetry]', or leave the setting out",
         ) from missing
     named = Resource.create({"service.name": "postil", "service.version": __version__})
     provider = TracerProvider(resource=named)

@@ -67,7 +67,7 @@ def test_parquet_without_its_library_says_what_to_install(comments: Comments, mo
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(Failure) as caught:
         comments.export("parquet")
-    assert "postil[parquet]" in caught.value.advice
+    assert "checkout of Postil: pip install '.[parquet]'" in caught.value.advice
 
 
 def test_training_data_keeps_no_secret(comments: Comments) -> None:
@@ -192,3 +192,11 @@ def test_who_exports_again_gets_the_codes_of_the_lines_as_they_are_then(comments
 
 def _read_codes(comments: Comments) -> str:
     return msgspec.json.decode(str(comments.export("json").document))["files"][0]["comments"][0]["lineCodes"]
+
+
+def test_what_was_cut_of_one_file_says_how_to_have_that_file(comments: Comments) -> None:
+    comments.add("lib/b.py", 3, "of b", "NOTE")
+    whole, one = comments.export("json"), comments.export("json", filePath="lib/b.py")
+    assert whole.rest().startswith("Ask for one file with filePath; `postil comments export json --output FILE` in")
+    assert one.rest().startswith("`postil comments export json --output FILE -f lib/b.py` in a shell writes all 1 ")
+    assert msgspec.to_builtins(one.plain()).get("asked") is None

@@ -29,6 +29,7 @@ from postil.comments.sidecar.format import strip_tag
 from postil.comments.sidecar.template import fill_template
 from postil.core import call, limits
 from postil.core.answer import LARGEST, Answer, Verbatim
+from postil.core.arguments.typed import type_words
 from postil.core.content import Block, Document, Embedded, Text
 from postil.core.others.visible import harmless
 
@@ -430,17 +431,24 @@ class Exported(Answer, frozen=True, omit_defaults=True):
     """The comment files that could not be read: what they hold is missing."""
     outside: str | UnsetType = UNSET
     """What is said of comments that a sparse checkout leaves out."""
+    asked: str = ""
+    """The file that was asked for; no part of the answer."""
 
     @property
     def exit_status(self) -> int:
         return 7 if self.damaged else 0
 
+    def plain(self) -> Exported:
+        return replace(self, asked="") if self.asked else self
+
     def metadata(self) -> Mapping[str, Any]:
         return {"format": self.format, "totalComments": self.totalComments, "sizeBytes": self.sizeBytes}
 
     def rest(self) -> str:
+        of = f" -f {type_words(self.asked)}" if self.asked else ""
+        less = "" if self.asked else "Ask for one file with filePath; "
         return (
-            f"Ask for one file with filePath; `postil comments export {self.format} --output FILE` in a shell writes "
+            f"{less}`postil comments export {self.format} --output FILE{of}` in a shell writes "
             f"all {self.totalComments} comments."
         )
 

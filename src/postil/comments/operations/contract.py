@@ -457,7 +457,8 @@ class ContractTools:
             raise InvalidArguments("Parquet is not for a terminal", advice="Name a file with --output", path="output")
         if output:
             return export_file(self._tree, self._context.overview, format, where, options, output)
-        return export_document(self._tree, self._context.overview, format, where, options)
+        made = export_document(self._tree, self._context.overview, format, where, options)
+        return replace(made, asked=where) if where else made
 
     def _in_its_file(self, given: str, comment: str, change: Callable[[RelativePath], T]) -> T:
         """Change a comment of a file, or one whose code is in that file now while another file's sidecar holds it.

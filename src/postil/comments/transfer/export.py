@@ -28,6 +28,7 @@ from postil.comments.search.filters import file_matches
 from postil.comments.source_tree import SourceTree
 from postil.comments.transfer.code_marks import mark_kept, mark_lines
 from postil.core import call, limits
+from postil.core.arguments.typed import type_words
 from postil.core.failure import Failure, StorageFailed
 from postil.workspace.paths import RelativePath
 
@@ -115,7 +116,9 @@ def write_export(
         for each in _make_whole(_report_progress(found, overview), overview)
     )
     if largest:
-        rows = _end_when_large(rows, out, largest, format_)
+        rows = _end_when_large(
+            rows, out, largest, f"{format_} --output FILE{f' -f {type_words(where)}' if where else ''}"
+        )
     if format_ == "parquet":
         return _parquet(rows, out)
     from postil.comments.transfer.documents import WRITERS  # only an export needs them
@@ -136,7 +139,7 @@ def _select(overview: Overview, where: str) -> tuple[str, tuple[str]]:
     return "path IN (SELECT value FROM json_each(?))", (msgspec.json.encode(names).decode(),)
 
 
-def _end_when_large(rows: Rows, out: BinaryIO, largest: int, format_: str) -> Rows:
+def _end_when_large(rows: Rows, out: BinaryIO, largest: int, how: str) -> Rows:
     """Yields the same; the call says what it holds. Raises Failure once more is written than an answer may hold."""
     held = 0
     for each in rows:
@@ -148,7 +151,7 @@ def _end_when_large(rows: Rows, out: BinaryIO, largest: int, format_: str) -> Ro
         if size > largest:
             raise Failure(
                 f"The export has more than {largest >> 20} MB, more than an answer may hold",
-                advice=f"Write it to a file with `postil comments export {format_} --output FILE`, or export one file",
+                advice=f"Write it to a file with `postil comments export {how}`, or export fewer files",
             )
 
 
