@@ -18,7 +18,7 @@ from postil.core.failure import Failure
 from postil.gitlab.failures import GitLabFailure
 from postil.inbox.anchoring import Whereabouts
 from postil.settings.files import HARMLESS, settable_keys
-from postil.settings.load import _ENVIRONMENT  # pyright: ignore[reportPrivateUsage] # the page has to name every one
+from postil.settings.load import ENVIRONMENT
 from postil.surfaces.setup.clients import CLIENTS
 from postil.surfaces.setup.connect import snippet
 from postil.surfaces.shell.argv import PROGRAMS, find, split_globals
@@ -50,7 +50,7 @@ def test_the_settings_page_marks_what_a_repository_may_say() -> None:
 
 
 def test_the_settings_page_names_every_variable() -> None:
-    for name in _ENVIRONMENT:
+    for name in ENVIRONMENT:
         assert f"`{name}`" in SETTINGS
 
 

@@ -17,6 +17,7 @@ import msgspec
 
 from postil.core import limits
 from postil.settings.decoding import decode_toml, decode_yaml
+from postil.settings.load import ENVIRONMENT
 from postil.settings.model import BadSettings, Layer, Settings, WorkspaceSettings
 from postil.workspace.disk import read_named, read_whole
 
@@ -158,6 +159,11 @@ def _list_keys(layer: Layer) -> Iterator[str]:
             yield from (f"{key}.{field}" for field in cast(Layer, value))
         else:
             yield key
+
+
+def list_harmless_variables() -> frozenset[str]:
+    """Returns our own variables that a repository may say, as its settings file may."""
+    return frozenset(name for name, key in ENVIRONMENT.items() if key in HARMLESS and name.startswith("POSTIL_"))
 
 
 def settable_keys() -> frozenset[str]:

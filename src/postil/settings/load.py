@@ -15,7 +15,7 @@ import msgspec
 from postil.settings.model import BadSettings, Drawer, Folders, GitLabSettings, Layer, Settings, Terminal
 from postil.workspace.disk import find_git_roots
 
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "POSTIL_PARTS": "parts",
     "POSTIL_READ_ONLY": "read_only",
     "POSTIL_ALLOW_TOOLS": "allow_tools",
@@ -51,8 +51,9 @@ _ENVIRONMENT = {
     "GITLAB_PROJECTS": "gitlab.projects",
     "GITLAB_LOCKDOWN": "gitlab.lockdown",
 }
+"""The variables that are settings, and which."""
 _OFFERING = [
-    (name, key) for name, key in _ENVIRONMENT.items() if key in ("parts", "read_only", "allow_tools", "deny_tools")
+    (name, key) for name, key in ENVIRONMENT.items() if key in ("parts", "read_only", "allow_tools", "deny_tools")
 ]
 """The settings that decide what is offered."""
 _LISTS = {
@@ -136,7 +137,7 @@ def _find_first(folder: str) -> str:
 
 def _read_environment(environ: Mapping[str, str]) -> Layer:
     layer: Layer = {}
-    for name, key in _ENVIRONMENT.items():
+    for name, key in ENVIRONMENT.items():
         value = environ.get(name, "")
         if not value:
             continue

@@ -21,8 +21,9 @@ from postil.surfaces.setup import hooks as client_hooks
 from postil.surfaces.setup import jsonc, yaml_edit
 from postil.surfaces.setup.clients import CLIENTS, NAME, Client, command_of, entry, name_file, path_of, program_for
 from postil.surfaces.setup.exclude import keep_out_of_commits, stop_keeping_out
-from postil.surfaces.setup.files import ClientFile
-from postil.surfaces.setup.probe import try_entry
+from postil.surfaces.setup.files import LONGEST_NAME, MOST_NAMED, ClientFile
+from postil.surfaces.setup.probe import refuse, try_entry
+from postil.surfaces.setup.whole_entry import list_foreign, list_foreign_variables
 from postil.surfaces.shell.argv import Globals
 from postil.surfaces.shell.commands import Usage, near
 from postil.surfaces.shell.flags import Parser
@@ -30,6 +31,8 @@ from postil.surfaces.shell.output import say, table, tell
 
 LONGEST_ADDRESS = 200
 """Characters of an address that are shown."""
+STARTING = {"command", "cmd", "headersHelper"}
+"""Keys of an entry that name a program: Claude Code runs one for the headers."""
 
 
 def run_setup(composed: Composition, words: list[str], program: str, options: Globals) -> int:
@@ -136,7 +139,7 @@ def find_address(found: dict[str, Any]) -> str:
     One that starts a program as well is none.
     """
     named = [each for key in ("url", "httpUrl", "serverUrl") if isinstance(each := found.get(key), str)]
-    if not named or "command" in found or "cmd" in found or not named[0].startswith(("http://", "https://")):
+    if not named or STARTING & found.keys() or not named[0].startswith(("http://", "https://")):
         return ""
     return harmless(on_one_line(named[0]))[:LONGEST_ADDRESS]
 
@@ -175,9 +178,18 @@ def _list(composed: Composition, root: str, as_json: bool) -> int:
     rows: list[dict[str, Any]] = []
     for client in CLIENTS.values():
         path, found = path_of(client, settings.folders, root), _find_entry(client, settings, root)
-        connected = found is not None and _starts_postil(client, found)
-        row = {"client": client.name, "title": client.title, "file": path or client.file, "connected": connected}
-        if found is not None and not connected:
+        ours = found is not None and _starts_postil(client, found)
+        foreign = list_foreign(client, found, root) if found is not None and ours else []
+        connected = ours and not foreign
+        row: dict[str, Any] = {
+            "client": client.name,
+            "title": client.title,
+            "file": path or client.file,
+            "connected": connected,
+        }
+        if foreign:
+            row["settings"] = [shorten(harmless(on_one_line(name)), LONGEST_NAME) for name in foreign[:MOST_NAMED]]
+        elif found is not None and not connected:
             address = find_address(found)
             row |= {"connected": True, "url": address} if address else {"other": True}
         rows.append(row)
@@ -194,6 +206,8 @@ def _list(composed: Composition, root: str, as_json: bool) -> int:
 def _tell_state(row: dict[str, Any]) -> str:
     if row.get("other"):
         return "another program"
+    if row.get("settings"):
+        return f"with settings of somebody else: {', '.join(row['settings'])}"
     if row.get("url"):
         return f"connected to {row['url']}"
     return "connected" if row["connected"] else "-"
@@ -231,10 +245,18 @@ def _remove(client: Client, file: ClientFile, root: str) -> dict[str, Any]:
     return {"client": client.name, "file": file.path, "changed": changed, "says": says}
 
 
+def check_around(client: Client, file: ClientFile) -> None:
+    """Refuse hooks whose file says beside them with which variables they run. Raises NotOurs."""
+    around = file.read_around() if client.shape == "hooks" else {}
+    if client.place == "repository" and (foreign := list_foreign_variables(around.get("env"), "env")):
+        raise refuse(client, ", ".join(foreign), or_settings=True)
+
+
 def _check(client: Client, file: ClientFile, root: str) -> dict[str, Any]:
     found = file.entry()
     if found is None:
         raise NotFound(f"There is no entry of ours in {file.path}", advice=f"Run `postil setup {client.name} --write`")
+    check_around(client, file)
     answered = try_entry(client, found, root)
     return {
         "client": client.name,

@@ -24,7 +24,7 @@ from postil.core.registry import Registry
 from postil.settings.model import Settings
 from postil.surfaces.composition import Composition
 from postil.surfaces.setup.clients import CLIENTS, command_of, path_of
-from postil.surfaces.setup.connect import find_address, find_root
+from postil.surfaces.setup.connect import check_around, find_address, find_root
 from postil.surfaces.setup.files import ClientFile
 from postil.surfaces.setup.probe import PATIENCE, try_entry
 from postil.surfaces.shell.argv import PROGRAMS, Globals, find
@@ -137,7 +137,8 @@ def check_assistants(settings: Settings) -> Iterator[Checked]:
         if not path:
             continue
         try:
-            found = ClientFile(client, path, settings.folders.state).entry()
+            file = ClientFile(client, path, settings.folders.state)
+            found = file.entry()
             if found is None:
                 continue
             none = False
@@ -145,6 +146,7 @@ def check_assistants(settings: Settings) -> Iterator[Checked]:
                 said = f"{client.title}: a server at {address}, which is not asked from here"
                 yield Checked("assistants", client.name, "ok", said)
                 continue
+            check_around(client, file)
             answered = try_entry(client, found, root, max(1.0, min(PATIENCE, until - time.monotonic())))
         except Failure as failure:
             none = False

@@ -65,6 +65,16 @@ class ClientFile:
         found = None if text is None else self._get(text)
         return cast("dict[str, Any]", found) if isinstance(found, dict) else None
 
+    def read_around(self) -> dict[str, Any]:
+        """Returns what the file says as a whole; empty where it is not of JSON, or there is none."""
+        if self.client.is_toml or self.client.is_yaml or (text := self.text()) is None:
+            return {}
+        try:
+            whole: object = jsonc.read(text)
+        except ValueError as error:
+            raise self._not_understood(error) from error
+        return cast("dict[str, Any]", whole) if isinstance(whole, dict) else {}
+
     def list_others(self) -> list[str]:
         """Returns the names of other servers in it, shortened: in a repository they may be anybody's."""
         if self.client.shape == "hooks" or (text := self.text()) is None:

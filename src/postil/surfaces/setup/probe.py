@@ -19,6 +19,7 @@ from postil.core.others.unreadable import UNREADABLE
 from postil.core.others.untrusted import shorten
 from postil.surfaces.setup import hooks as client_hooks
 from postil.surfaces.setup.clients import NAME, Client, command_of, executable
+from postil.surfaces.setup.whole_entry import list_foreign
 
 PATIENCE = 15.0
 LONGEST = 4096
@@ -72,20 +73,23 @@ def try_entry(client: Client, found: dict[str, Any], root: str, patience: float 
         )
     program = find_own(named, root)
     if not program or not _are_safe(client, args) or not all(find_own(each, root) for each in programs):
-        raise _refuse(client)
+        raise refuse(client)
+    if foreign := list_foreign(client, found, root):
+        raise refuse(client, ", ".join(foreign), or_settings=True)
     if client.shape == "hooks" and (more := client_hooks.find_more(found, client.hook_shape)):
-        raise _refuse(client, more)
+        raise refuse(client, more)
     if client.shape == "hooks":
         # Not the hook itself: it would take the messages that wait for the assistant.
         return _try_version([program, "--version"], root or ".", patience)
     return _try_server([program, *args], root or ".", patience)
 
 
-def _refuse(client: Client, more: str = "") -> NotOurs:
+def refuse(client: Client, more: str = "", *, or_settings: bool = False) -> NotOurs:
     """Returns what to say of an entry that is not ours to the letter; `more` is what it has beside our words."""
+    settings = ", or with settings that somebody else chose" if or_settings else ""
     named = f": {shorten(on_one_line(more), LONGEST_SAID)}" if more else ""
     return NotOurs(
-        f"{client.file} starts something else than this Postil{named}; it was not run, since the file may be "
+        f"{client.file} starts something else than this Postil{settings}{named}; it was not run, since the file may be "
         "somebody else's",
         advice=f"Look at it, then run `postil setup {client.name} --write`",
     )
