@@ -36,6 +36,9 @@ def connect(repository: Path, command: str, *args: str) -> None:
         {"command": "touch", "args": ["{marker}"]},
         {"command": POSTIL, "args": ["setup", "cursor", "--write"]},
         {"command": POSTIL, "args": ["serve", "--config", "evil.toml"]},
+        {"command": POSTIL, "args": ["-C", "/", "serve"]},
+        {"command": POSTIL, "args": ["--config", "evil.toml", "serve"]},
+        {"command": POSTIL, "args": ["serve", "--http", "0.0.0.0:1"]},
         {"command": POSTIL},
         {"command": [POSTIL], "args": 3},
     ],
@@ -49,6 +52,13 @@ def test_what_a_cloned_repository_says_is_not_run(entry: dict[str, object], repo
     assert run("postil", "doctor", cwd=repository, **home(tmp_path)).returncode == 1
     assert not marker.exists()
     assert not (repository / ".cursor").exists()
+
+
+@pytest.mark.parametrize("args", [["serve", "--toolset", "extra"], ["serve", "--structured"], ["--read-only", "serve"]])
+def test_documented_ways_to_start_us_are_ours(args: list[str], repository: Path, tmp_path: Path) -> None:
+    connect(repository, "postil", *args)
+    done = run("postil", "setup", "claude", "--check", cwd=repository, **home(tmp_path))
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("words", [["doctor"], ["setup", "claude", "--check"]])

@@ -19,11 +19,9 @@ from postil.core.others.unreadable import UNREADABLE
 from postil.core.others.untrusted import shorten
 from postil.surfaces.setup import hooks as client_hooks
 from postil.surfaces.setup.clients import NAME, Client, command_of, executable
-from postil.surfaces.setup.whole_entry import list_foreign
+from postil.surfaces.setup.whole_entry import list_foreign, split_words
 
 PATIENCE = 15.0
-LONGEST = 4096
-"""Characters of the command line that a repository's file may give us: reading very many flags takes a second."""
 LONGEST_SAID = 200
 HELLO = {
     "jsonrpc": "2.0",
@@ -49,9 +47,6 @@ class Answered(Struct, frozen=True):
 
 class NotOurs(Conflict):
     """An entry that would start another program than this Postil."""
-
-
-SAFE_FLAGS = ("--parts", "--read-only", "--allow-tool", "--deny-tool")
 
 
 def try_entry(client: Client, found: dict[str, Any], root: str, patience: float = PATIENCE) -> Answered:
@@ -132,8 +127,7 @@ def _are_safe(client: Client, args: list[str]) -> bool:
     """Returns whether these arguments only start a server. What the user's own files say is the user's business."""
     if client.place != "repository" or client.shape == "hooks":  # of hooks, only the version is asked
         return True
-    flags = [word.partition("=")[0] for word in args[1:] if word.startswith("-")]
-    return args[:1] == ["serve"] and sum(map(len, args)) <= LONGEST and all(flag in SAFE_FLAGS for flag in flags)
+    return split_words(client, args) is not None
 
 
 def _try_server(command: list[str], folder: str, patience: float) -> Answered:

@@ -1,4 +1,4 @@
-"""What an entry says beside the program and its words: variables, a folder, keys that we do not write.
+"""What an entry says beside the program: flags of `serve`, variables, a folder, keys that we do not write.
 
 A clone brings the entries of its own files: with PATH, PYTHONPATH or GITLAB_URL in them our words start something else,
 or send elsewhere what the user has. So of those only what is known to be harmless passes; a file at home is the user's.
@@ -9,9 +9,13 @@ from __future__ import annotations
 import os
 from typing import Any, cast
 
+from postil.core.failure import Failure
 from postil.settings.files import list_harmless_variables
 from postil.surfaces.setup.clients import Client
+from postil.surfaces.shell.serve_flags import read_stdio_flags
 
+LONGEST = 4096
+"""Characters of the command line that a file may give us: reading very many flags takes a second."""
 VARIABLES = ("env", "environment")
 """The keys under which clients keep an entry's variables."""
 HARMLESS = frozenset(
@@ -21,6 +25,28 @@ HARMLESS = frozenset(
 HERE = ("${workspaceFolder}", "${workspaceRoot}")
 """How clients write the folder that is open in them."""
 _OFF = frozenset({"", "0", "false", "no", "off"})
+
+
+def split_words(client: Client, args: list[str]) -> tuple[list[str], list[str]] | None:
+    """Returns the global options and the flags of `serve` that these words are; None where they are anything else.
+
+    A clone's entry has only those that serve over stdio has; one at home may name a folder and a settings file.
+    """
+    own = client.place != "repository"
+    before: list[str] = []
+    rest = list(args)
+    while rest and rest[0] != "serve":
+        takes = own and rest[0] in ("-C", "--config")
+        if not takes and rest[0] not in ("--read-only", "--no-input"):
+            return None
+        before, rest = before + rest[: 1 + takes], rest[1 + takes :]
+    if not rest or sum(map(len, args)) > LONGEST:
+        return None
+    try:
+        read_stdio_flags(rest[1:], config=own)
+    except Failure:
+        return None
+    return before, rest[1:]
 
 
 def list_foreign(client: Client, found: dict[str, Any], root: str) -> list[str]:

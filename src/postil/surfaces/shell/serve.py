@@ -17,7 +17,6 @@ FACES = {
     "tracker": "git-mile",
 }
 """The parts that, served alone, are exactly one old contract."""
-PARTS = ("workspace", "inbox", "comments", "tracker", "gitlab", "flows")
 
 
 def serve(words: list[str], program: str, compose: Compose, options: Globals) -> int:
@@ -94,20 +93,14 @@ def _given(words: list[str], program: str) -> dict[str, Any]:
 
     from postil.surfaces.shell.commands import Usage, near
     from postil.surfaces.shell.flags import Parser
+    from postil.surfaces.shell.serve_flags import PARTS, add_stdio_flags
 
     parser = Parser(
         prog={"postil": "postil serve", "git mile": "git mile mcp-server"}.get(program, program),
         description="Serve assistants over stdio, or with --http over HTTP",
         argument_default=argparse.SUPPRESS,
     )
-    parser.add_argument("--parts", type=_split, help=f"only these, by comma: {', '.join(PARTS)}")
-    parser.add_argument("--read-only", action="store_true", dest="read_only", help="hide everything that changes")
-    parser.add_argument("--allow-tool", action="append", dest="allow_tools", metavar="NAME", help="only these; * fits")
-    parser.add_argument("--deny-tool", action="append", dest="deny_tools", metavar="NAME", help="never these; * fits")
-    parser.add_argument("--toolset", action="append", dest="toolsets", choices=("extra",), help="offer these tools too")
-    parser.add_argument(
-        "--structured", action="store_true", help="send results also as structured content: for programs, not models"
-    )
+    add_stdio_flags(parser)
     parser.add_argument(
         "--http", nargs="?", const="", dest="address", metavar="HOST:PORT", help="default 127.0.0.1:3000; endpoint /mcp"
     )
@@ -118,22 +111,6 @@ def _given(words: list[str], program: str) -> dict[str, Any]:
     parser.add_argument("--tls-key", dest="tls_key", metavar="FILE", help="the certificate's key")
     parser.add_argument(
         "--behind-proxy", action="store_true", dest="behind_proxy", help="HTTPS is spoken by a proxy in front"
-    )
-    parser.add_argument(
-        "--handshake-timeout",
-        dest="handshake",
-        type=_seconds,
-        metavar="S",
-        help="stdio: end when no client introduces itself within S seconds",
-    )
-    parser.add_argument(
-        "--idle-shutdown", dest="idle", type=_seconds, metavar="S", help="end after S seconds without a request or page"
-    )
-    parser.add_argument(
-        "--log-level",
-        dest="level",
-        choices=("error", "warn", "info", "debug", "trace"),
-        help="stdio: what is told on stderr (default: error)",
     )
     if program == "git mile":
         parser.add_argument(
@@ -147,19 +124,3 @@ def _given(words: list[str], program: str) -> dict[str, Any]:
         if part not in PARTS:
             raise Usage(f"There is no part {part!r}{near(part, PARTS)}", advice=f"Parts are {', '.join(PARTS)}")
     return given
-
-
-def _seconds(word: str) -> float:
-    import argparse
-
-    try:
-        seconds = float(word)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 1e9:
-        raise argparse.ArgumentTypeError(f"{word!r} is not a number of seconds greater than 0")
-    return seconds
-
-
-def _split(words: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in words.split(",") if word.strip())
