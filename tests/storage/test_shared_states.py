@@ -12,6 +12,8 @@ import redis as redis_library
 
 from postil.core import call
 from postil.core.failure import Failure
+from postil.inbox.model import Message, Place
+from postil.inbox.store import MessageStore
 from postil.storage import outage
 from postil.storage.failures import StateAway
 from postil.storage.outage import FIRST, LONGEST, find_outage, watch_outages
@@ -125,6 +127,38 @@ def test_what_was_read_is_shown_with_its_age_while_it_is_away(server: Server, st
         server.start()
     ((name, age),) = told.heard
     assert (name, age.isdigit()) == ("X-Postil-Stale", True)
+
+
+def test_what_was_counted_is_known_while_it_is_away(server: Server, state: Shared) -> None:
+    with state.writing() as changes:
+        changes.put("s", "k", b"v")
+        changes.put("t", "k", b"v")
+    with state.reading() as records:
+        assert [records.count(space) for space in "stu"] == [1, 1, 0]
+    with state.writing() as changes:
+        changes.put("t", "l", b"v")
+    server.kill()
+    try:
+        with state.reading() as records:
+            assert [records.count("s"), records.count("u")] == [1, 0]
+        with pytest.raises(StateAway), state.reading() as records:
+            records.count("t")
+    finally:
+        server.start()
+
+
+@pytest.mark.parametrize("others", [(), ("draft",), ("closed",), ("draft", "closed")])
+def test_the_messages_are_listed_while_it_is_away(server: Server, state: Shared, others: tuple[str, ...]) -> None:
+    store = MessageStore(state, "repository")
+    store.add(lambda number: Message(number, Place("a.py"), "please look", "2026-01-01T00:00:00Z"))
+    store.look(*others)
+    counts = store.counts()
+    server.kill()
+    try:
+        assert [message.comment for message in store.look(*others).messages] == ["please look"]
+        assert store.counts() == counts
+    finally:
+        server.start()
 
 
 def test_what_was_loaded_is_not_shown_from_memory(server: Server, state: Shared) -> None:

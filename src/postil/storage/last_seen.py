@@ -17,7 +17,7 @@ from postil.core.failure import Failure
 
 Question: TypeAlias = tuple[str, str, str, int | None]
 """The kind of question, the space, the key (or what to begin behind) and the limit."""
-Answer: TypeAlias = "bytes | list[tuple[str, bytes]] | None"
+Answer: TypeAlias = "bytes | list[tuple[str, bytes]] | int | None"
 LONGEST = 600.0
 LARGEST = 2 * 1024 * 1024
 MOST_BYTES = 16 * 1024 * 1024
@@ -38,7 +38,7 @@ class LastSeen:
         if isinstance(answer, list):
             size = OVERHEAD + sum(len(key) + len(value) + OVERHEAD for key, value in answer)
         else:
-            size = OVERHEAD + len(answer or b"")
+            size = OVERHEAD + (len(answer) if isinstance(answer, bytes) else 0)
         with self._lock:
             self._drop(question)
             if size > LARGEST:
@@ -77,7 +77,7 @@ class StaleRecords:
 
     def get(self, space: str, key: str) -> bytes | None:
         found = self._answer(("get", space, key, None))
-        assert not isinstance(found, list)
+        assert found is None or isinstance(found, bytes)
         return found
 
     def range(self, space: str, after: str = "", limit: int | None = None) -> list[tuple[str, bytes]]:
@@ -86,7 +86,12 @@ class StaleRecords:
         return found
 
     def count(self, space: str) -> int:
-        return len(self.range(space))
+        question: Question = ("count", space, "", None)
+        if self._seen.find(question) is None:
+            return len(self.range(space))
+        found = self._answer(question)
+        assert isinstance(found, int)
+        return found
 
     def _answer(self, question: Question) -> Answer:
         found = self._seen.find(question)

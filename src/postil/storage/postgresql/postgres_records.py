@@ -55,7 +55,10 @@ class PostgresRecords:
         return found
 
     def count(self, space: str) -> int:
-        return self.connection.execute(_COUNT, (space,)).fetchone()[0]
+        found = int(self.connection.execute(_COUNT, (space,)).fetchone()[0])
+        if self._seen is not None:
+            self._seen.note(("count", space, "", None), found)
+        return found
 
     def put(self, space: str, key: str, value: bytes, expires: float | None = None) -> None:
         self.spaces.add(space)
