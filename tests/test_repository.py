@@ -38,6 +38,17 @@ def test_no_tracked_file_names(pattern: re.Pattern[str]) -> None:
     assert found == []
 
 
+def test_nobody_is_told_to_install_a_package_of_that_name_from_a_registry() -> None:
+    """Who registers the name there would run code on the machines of all who do so."""
+    advice = re.compile(r"\b(?:pipx?|uv tool|uv pip) install\s+(?:-\S+\s+)*[`\"']*postil\b(?!-)|\bpostil\[\w")
+    assert advice.search("uv tool install postil")
+    assert advice.search("pip install -U 'postil[a]'")
+    others = ("tests/", "CHANGELOG.md", "pyproject.toml")  # the last says which of its extras are in another
+    ours = [name for name in tracked() if not name.startswith(others)]
+    found = [(name, match.group()) for name in ours if (match := advice.search(text_of(name)))]
+    assert found == []
+
+
 def test_no_link_is_tracked() -> None:
     """One to a folder of one machine replaces the folder of that name wherever it is checked out."""
     listed = subprocess.run(["git", "ls-files", "-s"], cwd=ROOT, check=True, capture_output=True, text=True).stdout

@@ -51,7 +51,7 @@ def test_a_missing_library_is_named_with_its_extra() -> None:
     with pytest.raises(NeedsExtra) as caught, Extra("gateway", "The mode `oauth`"):
         import_module("no_such_library")
     assert caught.value.message == "The mode `oauth` needs the extra 'gateway'"
-    assert caught.value.advice == "In a checkout of Postil: pip install '.[gateway]'"
+    assert caught.value.advice == "Install it with: pip install '.[gateway]' in a checkout of Postil"
     with pytest.raises(ValueError, match="other"), Extra("gateway", "It"):
         raise ValueError("other")
 

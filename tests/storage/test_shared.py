@@ -48,7 +48,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "redis", None)
     with pytest.raises(BadState) as caught:
         open_shared("postgresql://host/db")
-    assert caught.value.advice == "In a checkout of Postil: pip install '.[postgres]'"
+    assert caught.value.advice == "Install it with: pip install '.[postgres]' in a checkout of Postil"
     with pytest.raises(BadState, match="the extra 'redis'"):
         open_shared("redis://host")
 

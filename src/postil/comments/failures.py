@@ -23,7 +23,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from postil.core import call, codes, limits
-from postil.core.failure import Conflict, Failure, InvalidArguments, NotAllowed, NotFound, StorageFailed
+from postil.core.failure import (
+    Conflict,
+    Failure,
+    InvalidArguments,
+    NotAllowed,
+    NotFound,
+    StorageFailed,
+    describe_install,
+)
 from postil.core.others.one_line import on_one_line
 
 if TYPE_CHECKING:
@@ -246,6 +254,4 @@ class ExtraMissing(Failure):
     code = codes.INTERNAL_ERROR
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(
-            f"{what} needs an optional library", advice=f"In a checkout of Postil: pip install '.[{extra}]'"
-        )
+        super().__init__(f"{what} needs an optional library", advice=f"Install it with: {describe_install(extra)}")

@@ -117,17 +117,20 @@ class Unreachable(Failure):
     exit_status = 4
 
 
+def describe_install(extra: str = "") -> str:
+    """Returns how Postil is installed, or what an extra brings: never by a name that anybody may have registered."""
+    command = f"pip install '.[{extra}]'" if extra else "`pipx install .`"
+    return f"{command} in a checkout of Postil"
+
+
 class NeedsExtra(Failure):
     """What was asked for needs a library that the plain install leaves out."""
 
     exit_status = 4
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(
-            f"{what} needs the extra '{extra}'",
-            advice=f"In a checkout of Postil: pip install '.[{extra}]'",
-            extra=extra,
-        )
+        advice = f"Install it with: {describe_install(extra)}"
+        super().__init__(f"{what} needs the extra '{extra}'", advice=advice, extra=extra)
 
 
 class Extra:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from postil.core import codes
-from postil.core.failure import Failure
+from postil.core.failure import Failure, describe_install
 from postil.storage.failures import StateUnable
 
 if TYPE_CHECKING:
@@ -100,6 +100,4 @@ def _ask(state: State, where: str) -> tuple[str, list[str]]:
 
 
 def _missing(what: str, extra: str) -> BadState:
-    return BadState(
-        f"State in {what} needs the extra '{extra}'", advice=f"In a checkout of Postil: pip install '.[{extra}]'"
-    )
+    return BadState(f"State in {what} needs the extra '{extra}'", advice=f"Install it with: {describe_install(extra)}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from postil import __version__
-from postil.core.failure import Failure
+from postil.core.failure import Failure, describe_install
 from postil.settings.model import BadSettings
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def open_tracing(traces: str) -> Tracing | None:
     except ImportError as missing:
         raise BadSettings(
             "telemetry.traces needs OpenTelemetry, which is not installed",
-            advice="In a checkout of Postil: pip install '.[telemetry]', or leave the setting out",
+            advice=f"{describe_install('telemetry')}, or leave the setting out",
         ) from missing
     named = Resource.create({"service.name": "postil", "service.version": __version__})
     provider = TracerProvider(resource=named)

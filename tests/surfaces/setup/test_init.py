@@ -105,7 +105,7 @@ def test_a_file_that_a_team_commits_holds_no_path_even_where_path_does_not_find_
     done = run("postil", "init", cwd=repository, **alone)
     assert done.returncode == 0, done.stderr
     assert "not reached" in done.stdout
-    assert "uv tool install postil" in done.stdout
+    assert "`pipx install .` in a checkout of Postil" in done.stdout
     assert str(BIN) not in (repository / ".mcp.json").read_text()
 
 

@@ -44,7 +44,7 @@ from postil.comments.storage.store import SUFFIX
 from postil.core import call, limits
 from postil.core.answer import Answer
 from postil.core.arguments.typed import type_words
-from postil.core.failure import Failure, NotFound, StorageFailed
+from postil.core.failure import Failure, NotFound, StorageFailed, describe_install
 from postil.core.group import Finding, check
 from postil.core.operation import reads, writes
 from postil.workspace.disk import read_whole
@@ -356,7 +356,7 @@ class MaintenanceTools:
         named = ", ".join(
             f"{language} ({count} file{'s' * (count != 1)})" for language, count in sorted(missing.items())
         )
-        install = "In a checkout of Postil: pip install '.[languages]'"
+        install = f"Install them with: {describe_install('languages')}"
         return Finding("warning", f"comments follow the text alone in {named}", install)
 
     @check("comment merge driver")

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from postil.core.failure import Conflict, Unreachable
+from postil.core.failure import Conflict, Unreachable, describe_install
 from postil.core.others.one_line import on_one_line
 from postil.core.others.unreadable import UNREADABLE
 from postil.core.others.untrusted import shorten
@@ -64,7 +64,7 @@ def try_entry(client: Client, found: dict[str, Any], root: str, patience: float 
     if named == NAME and not _installed(root):
         raise Unreachable(
             "No `postil` is on PATH, and this file names it so that everybody's finds their own",
-            advice="Install it for all programs: `uv tool install postil`, or `pipx install postil`",
+            advice=f"Install it for all programs: {describe_install()}",
         )
     program = find_own(named, root)
     if not program or not _are_safe(client, args) or not all(find_own(each, root) for each in programs):
