@@ -14,7 +14,7 @@ from postil.core.failure import NeedsExtra
 from postil.settings.load import load
 from postil.state_operations import StateOperations
 from postil.storage import writable
-from postil.storage.failures import EphemeralAway, StateFull
+from postil.storage.failures import EphemeralAway, StateFull, StateUnwritable
 from postil.storage.memory import MemoryState
 from postil.storage.sqlite import SqliteState
 from tests.storage.redis_server import redis_server
@@ -166,6 +166,31 @@ def test_a_missing_extra_is_told_as_that(tmp_path: Path, monkeypatch: pytest.Mon
     settings = load({"HOME": str(tmp_path), "POSTIL_STATE": "redis://127.0.0.1:1/0"})
     with pytest.raises(NeedsExtra, match="needs the extra 'redis'"):
         StateOperations(settings, MemoryState).find_damage()
+
+
+def test_a_state_that_cannot_be_made_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def operations() -> StateOperations:
+        state = SqliteState(settings.state_address)
+        return StateOperations(settings, lambda: state)
+
+    def deny(*_: object) -> bool:  # to root nothing is closed but a file system that is read-only
+        return False
+
+    monkeypatch.delenv("XDG_STATE_HOME")
+    settings = load({"HOME": str(tmp_path / "home")}, str(tmp_path))
+    assert operations().find_damage()[1] == []
+    assert not (tmp_path / "home").exists(), "it was only asked"
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "access", deny)
+        with pytest.raises(StateUnwritable):
+            operations().find_damage()
+    with monkeypatch.context() as patched:
+        patched.setattr(writable, "LEAST_FREE", 1 << 62)
+        with pytest.raises(StateFull):
+            operations().find_damage()
+    (tmp_path / "home").write_text("no folder")
+    with pytest.raises(StateUnwritable, match="no folder"):
+        operations().find_damage()
 
 
 def test_a_state_that_is_whole_on_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,9 +24,9 @@ class StateOperations:
         self._settings, self._state = settings, state
 
     def find_damage(self) -> tuple[str, list[str]]:
-        """Returns where the state database is, and what is wrong with it; a file that does not exist yet is well.
+        """Returns where the state database is, and what is wrong with it; a file that can be made is well.
 
-        Raises a Failure where it is whole and a write would fail.
+        Raises a Failure where it is whole, or not there, and a write would fail.
         """
         self.check_ephemeral()
         address = self._settings.state_address
@@ -42,7 +42,11 @@ class StateOperations:
         assert isinstance(state, SqliteState)
         exists = os.path.exists(address)
         damage = state.damage() if exists else []
-        if exists and not damage:
+        if not exists:
+            from postil.storage.writable import check_creatable
+
+            check_creatable(address)
+        elif not damage:
             self.check_writable()
         return f"{address}, SQLite {sqlite3.sqlite_version}", damage
 

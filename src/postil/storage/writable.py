@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from postil.core.effects.joining import alone
-from postil.storage.failures import StateFull
+from postil.storage.failures import StateFull, StateUnwritable
 
 if TYPE_CHECKING:
     from postil.core.ports import State
@@ -29,6 +29,19 @@ def check_writable(state: State, address: str) -> None:
         pass
     if "://" not in address and is_full(os.path.dirname(address) or "."):
         raise StateFull(address)
+
+
+def check_creatable(path: str) -> None:
+    """Raises a Failure where a state that does not exist yet could not be made. Nothing is made."""
+    folder = os.path.dirname(path) or "."
+    while not os.path.lexists(folder) and os.path.dirname(folder) not in ("", folder):
+        folder = os.path.dirname(folder)
+    if not os.path.isdir(folder):
+        raise StateUnwritable(path, f"{folder} is no folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise StateUnwritable(path, f"nothing can be made in {folder}")
+    if is_full(folder):
+        raise StateFull(path)
 
 
 def is_full(folder: str) -> bool:
