@@ -68,3 +68,55 @@ def test_two_saves_within_one_tick_of_the_clock_are_two(comments: Comments) -> N
         write(root_of(comments), "shop.py", text)
         assert comments.file_comments("shop.py").comments[0].line == line
         assert comments.listed().comments[0].line == line
+
+
+def cut_off(comments: Comments, old: str, new: str) -> tuple[Comments, str]:
+    """A clone of depth 1 of code that was commented and edited then, and its comment."""
+    root = root_of(comments)
+    identity = add_at(comments, "taxed = ")
+    commit(root, "commented")
+    write(root, "shop.py", "# new\n" + CODE.replace(old, new))
+    commit(root, "edited")
+    clone = root.parent / "clone"
+    git(root.parent, "clone", "-q", "--depth", "1", root.as_uri(), str(clone))
+    return Comments(str(clone)), identity
+
+
+def marker_at(comments: Comments, line: int) -> bool:
+    written = msgspec.json.decode(sidecar(root_of(comments), "shop.py"))
+    return any(marker["line"] == line for marker in written["ghostMarkers"])
+
+
+@pytest.fixture
+def inside(tmp_path: Path) -> Comments:
+    return workspace(tmp_path / "whole", **{"shop.py": CODE})
+
+
+TAXED = line_of(CODE, "taxed = ")
+
+
+def test_adding_a_comment_moves_no_other_one_by_what_its_marker_keeps_alone(inside: Comments) -> None:
+    clone, identity = cut_off(inside, "taxed = price * (1 + RATE)", "taxed = price * (2 + RATE)")
+    assert clone.show(identity).comment.state == "modified"
+    clone.add("shop.py", 1, "another", "NOTE")
+    assert marker_at(clone, TAXED)
+    assert clone.show(identity).comment.state == "modified"
+
+
+def test_relocating_leaves_them_too_and_says_what_is_missing(inside: Comments) -> None:
+    clone, identity = cut_off(inside, "taxed = price * (1 + RATE)", "taxed = price * (2 + RATE)")
+    for answer in (clone.relocate(dryRun=True), clone.relocate()):
+        assert answer.moved == ()
+        assert "1 comment stays where it was" in answer.for_model()
+        assert "git fetch --unshallow" in answer.for_model()
+    assert marker_at(clone, TAXED)
+    git(root_of(clone), "fetch", "-q", "--unshallow")
+    (step,) = clone.relocate().moved
+    assert (step.commentId, marker_at(clone, TAXED + 1)) == (identity, True)
+
+
+def test_a_place_where_all_stands_that_a_marker_keeps_is_written(inside: Comments) -> None:
+    clone, identity = cut_off(inside, "", "")
+    (step,) = clone.relocate().moved
+    assert (step.commentId, step.targetLine) == (identity, TAXED + 1)
+    assert marker_at(clone, TAXED + 1)

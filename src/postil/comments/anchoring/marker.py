@@ -12,6 +12,7 @@ from postil.comments.anchoring import line_codes
 from postil.comments.anchoring.line_codes import code_lines
 from postil.comments.anchoring.locate import current_anchor, keep_judged
 from postil.comments.model import Anchor, Event, Marker, NewMarker, Place, SymbolAnchor
+from postil.comments.sidecar.dialects import trim_line
 from postil.comments.sidecar.document import LineTexts
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.source_tree import Source
@@ -19,6 +20,8 @@ from postil.comments.source_tree import Source
 LONGEST_KEPT = 200
 MOST_EVENTS = 20
 MOST_BODY = 40
+FEWEST_WHOLE = 6
+"""Lines, blank ones aside, that tell by themselves where they are."""
 _EXTENSION_LANGUAGES = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
 
 
@@ -95,6 +98,19 @@ def extend_history(marker: Marker, place: Place, now: str, path: str = "", comme
     )
     before = marker.anchor.history if marker.anchor else ()
     return (*before, event)[-MOST_EVENTS:]
+
+
+def stands_whole(marker: Marker, place: Place, lines: Sequence[str]) -> bool:
+    """Whether all lines that a marker keeps stand at a place as they did, in the same symbol, and nowhere else."""
+    anchor, length = current_anchor(marker), max(0, marker.endLine - marker.line)
+    if anchor is None or place.symbolPath != marker.symbolPath or len(anchor.body) != length:
+        return False
+    kept = [trim_line(each) for each in (*anchor.pre, marker.lineText, *anchor.body, *anchor.post)]
+    if sum(map(bool, kept)) < FEWEST_WHOLE:
+        return False
+    now = [trim_line(line[:LONGEST_KEPT]) for line in lines]
+    there = [at for at in range(len(now)) if now[at : at + len(kept)] == kept]
+    return there == [place.line - 1 - len(anchor.pre)]
 
 
 def _symbol_anchor(symbol: Symbol, line: int) -> SymbolAnchor:

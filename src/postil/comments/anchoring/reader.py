@@ -11,7 +11,7 @@ from postil.anchor.syntax.languages import language_of, parses_everything_here
 from postil.anchor.syntax.symbols import Symbol, symbols
 from postil.comments.anchoring.deleted_between import Between
 from postil.comments.anchoring.locate import PresentSource, current_anchor, locate_all, locate_comments
-from postil.comments.anchoring.marker import count_anew, is_counted_by_editors, renew_marker
+from postil.comments.anchoring.marker import count_anew, is_counted_by_editors, renew_marker, stands_whole
 from postil.comments.anchoring.swapped_files import Content
 from postil.comments.clock import now
 from postil.comments.git.recent_versions import RecentVersions
@@ -121,6 +121,7 @@ class CommentReader:
     def update_markers(self, sidecar: Sidecar, source: Source | None, here: set[str] | None = None) -> None:
         """Renew the markers whose place is sure; those that are uncertain or lost stay as they are.
 
+        So do those that `find_unproven` names: what is written would be the truth for everybody.
         `here` are the comments that are known to have stayed in the file. Where nobody looked, a file that may have
         been given another's content keeps its markers; without git that is every file.
         """
@@ -131,7 +132,9 @@ class CommentReader:
             return
         named: list[Symbol] | None = None
         kept = False
-        for marker, place in self._locate_markers(sidecar, source, recent):
+        placed = self._locate_markers(sidecar, source, recent)
+        unproven = self.find_unproven(placed)
+        for marker, place in placed:
             stayed = here is None or not here.isdisjoint(marker.commentIds)
             if not stayed or place.state not in PLACED or place.path != sidecar.path:
                 continue
@@ -142,12 +145,38 @@ class CommentReader:
                 if anew := count_anew(marker, named):
                     sidecar.change_marker(marker.id, anew)
                 continue
+            if marker.id in unproven:
+                continue
             sidecar.change_marker(marker.id, renew_marker(marker, place, source, named, now()))
             for comment in marker.commentIds:
                 place_comment(sidecar, comment, place.line, place.endLine if marker.endLine else 0)
             kept = True
         if kept:
             self.versions.keep(source)
+
+    def find_unproven(self, placed: Sequence[tuple[Marker, Place]]) -> set[str]:
+        """Returns the ids of markers whose code went or changed, as far as what they keep tells, and not beyond doubt.
+
+        The version that they were made on is not to be had here. Who has it may know better.
+        """
+        asked = {
+            marker.id: anchor.blob
+            for marker, place in placed
+            if place.state in ("moved", "modified") and (anchor := current_anchor(marker))
+        }
+        if not asked:
+            return set()
+        known: set[str] = set()
+        known |= self.versions.read(asked.values(), 0, 0, known).keys()  # which there are, and nothing of them
+        return {
+            marker.id
+            for marker, place in placed
+            if asked.get(marker.id, "") not in {"", *known} and not self._stands_whole(marker, place)
+        }
+
+    def _stands_whole(self, marker: Marker, place: Place) -> bool:
+        source = self.tree.source_or_none(RelativePath(place.path))
+        return source is not None and stands_whole(marker, place, source.lines)
 
     def _may_be_another(self, sidecar: Sidecar, source: Source, recent: RecentVersions) -> bool:
         from postil.comments.anchoring.exchanged_files import find_exchanged  # only where a file was edited

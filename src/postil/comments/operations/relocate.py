@@ -147,9 +147,12 @@ class RelocateTools:
         ]
         for each in wanted if not located else ():
             self._context.refuse_missing(each)
+        unproven = self._find_unproven(located)
         steps: list[Step] = []
         by_file: dict[str, list[Located]] = {}
         for each in located:
+            if each.comment.id in unproven:
+                continue
             if each.place.state in ("moved", "modified") or _is_astray(each) or _may_be_counted_anew(each):
                 by_file.setdefault(each.filePath, []).append(each)
         for number, (path, some) in enumerate(by_file.items()):
@@ -163,9 +166,24 @@ class RelocateTools:
         others = [each for some in by_file.values() for each in some if each.place.path != each.filePath]
         carried = sum(map(_is_astray, others))
         told = tell_first(self._context.store, [] if dryRun else list({each.place.path: None for each in others}))
+        told = [*told, *self._tell_unproven(len(unproven))]
         names = wanted or [""]
         damaged = {each.filePath: each for name in names for each in self._context.overview.damaged(name)}
         return Relocated(tuple(steps), review, orphaned, dryRun, carried, tuple(told), tuple(damaged.values()))
+
+    def _find_unproven(self, located: list[Located]) -> set[str]:
+        """Returns the comments that stay as they are, since only who has the version they were written on can tell."""
+        unproven = self._context.reader.find_unproven([(each.marker, each.place) for each in located if each.marker])
+        return {each.comment.id for each in located if each.marker and each.marker.id in unproven}
+
+    def _tell_unproven(self, count: int) -> list[str]:
+        if not count:
+            return []
+        from postil.comments.git.outside import tell_shallow  # only where the past is missing
+
+        stay, they = ("1 comment stays", "it was") if count == 1 else (f"{count} comments stay", "they were")
+        why = f"{stay} where {they}: the version that {they} written on is not here, and what is kept of it is no proof"
+        return [". ".join(filter(None, (why, tell_shallow(self._context.tree.common_dir))))]
 
     def _update_file(self, path: RelativePath, some: list[Located]) -> None:
         context = self._context
