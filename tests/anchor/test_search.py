@@ -171,3 +171,25 @@ def test_the_end_of_a_docstring_stays_with_its_function_whatever_comes_below_it(
     now = [number for number, row in enumerate(new.split("\n"), 1) if row == '    """']
     found = relocate_all(Source(old, "a.py"), Source(new, "a.py"), [Span(row) for row in rows])
     assert [(each.state, each.span and each.span.start) for each in found] == [("moved", row) for row in now]
+
+
+def test_a_place_that_lost_words_is_asked_about_where_another_of_its_function_has_them_all() -> None:
+    old, new = (
+        "def serve(c):\n    c.header(kind, mime)\n",
+        "def serve(c):\n    c.header(kind, mime or text)\n    c.header(code, zip)\n",
+    )
+    found = Search(Page(Source(old, "a.py")), Page(Source(new, "a.py")))
+    places = [
+        Candidate(Span(3), 0.72, "    c.header(code, zip)"),
+        Candidate(Span(2), 0.15, "    c.header(kind, mime or text)"),
+    ]
+    found._find_candidates = lambda start, end: tuple(places)  # pyright: ignore[reportPrivateUsage]
+    (asked,) = found.relocate([Span(2)])
+    assert (asked.state, asked.reason) == ("review", "line 2 has all of its words, and this one has not")
+    places[0] = Candidate(Span(3), 0.95, "    c.header(code, zip)")
+    assert [each.state for each in found.relocate([Span(2)])] == ["modified"]
+    places[:] = [
+        Candidate(Span(2), 0.72, "    c.header(kind, mime or text)"),
+        Candidate(Span(3), 0.15, "    c.header(code, zip)"),
+    ]
+    assert [each.state for each in found.relocate([Span(2)])] == ["modified"]

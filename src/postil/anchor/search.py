@@ -22,6 +22,8 @@ _CERTAIN = 0.9
 _SINGLE = 0.97  # how likely the only row of its kind is its counterpart, under the same row as before
 # A row in its own function that is so like the old one stands for it, rather than one in another: surely, or perhaps.
 _ALIKE, _SIMILAR = 0.8, 0.6
+# What begins as a row did, and has all of it, is asked about where it is so likely and the likeliest place has not.
+_OFFERED, _LONG, _ENDS = 0.05, 12, ")]};,:{"
 _QUOTES = ('"""', "'''")
 _AT_HOME = 0.9  # how likely a row of a fragment is where the rows around it say
 _GONE_FRAGMENT = 0.03  # of a fragment there is no looking again, so it is gone sooner
@@ -121,9 +123,12 @@ class Search:
             return Relocation("orphaned", None, round(gone, 3), "nothing like it is left", text, "", candidates)
         best = candidates[0]
         state = self._judge(best, start, end)
+        whole = state == "modified" and _find_whole(self.new, self.old.keys[start], candidates)
+        state = "review" if whole else state
         reason = _explain(state, best, best.span.start - span.start - self.shift)
         if state == "review" and best.confidence >= SURE:
-            reason = self._explain_doubt(best, start)
+            extended = f"line {whole} has all of its words, and this one has not"
+            reason = extended if whole else self._explain_doubt(best, start)
         return Relocation(
             state,
             best.span,
@@ -354,6 +359,19 @@ class Search:
         if self._counterparts.aligned.forward[declared] == now:
             return False
         return any(chance >= SURE and at != now for chance, at in self._recall(declared)[:1])
+
+
+def _find_whole(new: Page, key: str, candidates: Sequence[Candidate]) -> int:
+    """Returns the line of a likely place that begins as a row did and has all of it, where the best has not; or 0.
+
+    Only a best one in doubt is asked about, and only the function that it is in has another.
+    """
+    text, best = key.rstrip(_ENDS), candidates[0]
+    place = best.span.start - 1
+    if best.path or best.confidence >= _CERTAIN or len(text) < _LONG or new.keys[place].startswith(text):
+        return 0
+    rows = (each.span.start - 1 for each in candidates[1:] if each.confidence >= _OFFERED and not each.path)
+    return next((row + 1 for row in rows if new.keys[row].startswith(text) and new.frames[row] == new.frames[place]), 0)
 
 
 def _cap(candidates: tuple[Candidate, ...], most: float) -> tuple[Candidate, ...]:
