@@ -280,3 +280,13 @@ def test_a_short_function_of_a_common_name_proves_no_travel() -> None:
     )
     pages = Page(Source(old, "a.py")), Page(Source("", "a.py")), Page(Source(other, "b.py"))
     assert Travelled(*pages, lambda _: False).judge(2, 2) != "moved"
+
+
+def test_what_several_files_hold_is_company_for_what_tells_something_and_proves_nothing_by_itself() -> None:
+    """A function of its own name that does what its like do was lost, or what a bundler writes went along."""
+    old, other = Page(Source(OLD, "a.py")), Page(Source(MOVED, "b.py"))
+    rows = {part: (row_of(OLD, part), row_of(MOVED, part)) for part in ("taxed =", "check_currency", "return round")}
+    for told, verdict in (("defgross(price,rate):", "moved"), ("", "")):
+        found = Travelled(old, Page(Source(KEPT, "a.py")), other, lambda _: False, lambda key, told=told: key != told)
+        assert {found.judge(row, at) for row, at in rows.values()} == {verdict}
+        assert {found.may_have_come(row) for row, _ in rows.values()} == {bool(verdict)}

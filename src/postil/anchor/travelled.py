@@ -26,7 +26,7 @@ _APART = 6  # rows that may have been added or deleted between one of them and t
 _SHORTEST = 8  # letters and digits of a row that says something
 _ENOUGH = 3.0  # rows that came along
 _SOME = 1.5
-_COMMON = 0.3  # what a row is worth that stands more than once in either file
+_COMMON = 0.3  # what a row is worth that stands more than once in either file, or in several others
 _LETTERS = 29  # letters and digits of what came along with a function of that name; with fewer it may be another one
 _SYMBOL = 1.0  # rows that came along with the function around it, or with the whole file
 _ALIKE = 0.6  # how much of a row is left in one that may be it
@@ -54,11 +54,17 @@ def stands_anywhere(row: str) -> bool:
 
 
 class Travelled:
-    """What came from one file into another. `held` tells whether the other file held a row's code before."""
+    """What came from one file into another. `held` tells whether the other file held a row's code before.
 
-    def __init__(self, old: Page, now: Page, other: Page, held: Held, symbol: tuple[str, ...] = ()) -> None:
+    `is_common` tells whether several others hold it all along: such a row is company of others that tell something.
+    """
+
+    def __init__(
+        self, old: Page, now: Page, other: Page, held: Held, is_common: Held | None = None, symbol: tuple[str, ...] = ()
+    ) -> None:
         self.old, self.now, self.other = old, now, other
         self._held, self._symbol = held, symbol
+        self._is_common: Held = is_common or (lambda _: False)
         self._everything = range(len(old))
         self._scopes: dict[range, bool] = {}
 
@@ -70,7 +76,8 @@ class Travelled:
 
     def may_have_come(self, row: int) -> bool:
         """Returns whether an old row may be in the other file, wherever: else `judge` says nothing of any place."""
-        return sum(self._weigh_at_most(near, row) for near in self._around(row)) >= _SYMBOL
+        telling = (near for near in self._around(row) if not self._is_common(self.old.keys[near]))
+        return sum(self._weigh_at_most(near, row) for near in telling) >= _SYMBOL
 
     def judge(self, row: int, at: int, renamed: bool = False) -> str:
         """Returns `moved` when the code of an old row came to a row of the other file, `review` if perhaps, else ''.
@@ -88,13 +95,14 @@ class Travelled:
         return sum(self._weigh(near, row, at) for near in self._around(row))
 
     def _weigh_proof(self, row: int, at: int, renamed: bool) -> str:
-        others = [self._weigh(near, row, at) for near in self._around(row) if near != row]
-        proof = self.count_proof(row, at)
+        weights = {near: self._weigh(near, row, at) for near in self._around(row)}
+        proof = sum(weight for near, weight in weights.items() if not self._is_common(self.old.keys[near]))
         if self._stands_anywhere(row) and not renamed:
-            if proof < _ENOUGH:
+            if proof < _SYMBOL or sum(weights.values()) < _ENOUGH:
                 return ""
-            return "moved" if self._goes_along(row, at) else "review"
-        together = max(others, default=0.0)  # a row that came alone is a row like it
+            return "moved" if self._goes_along(row, at) else "review" if proof >= _ENOUGH else ""
+        # a row that came alone is a row like it
+        together = max((weight for near, weight in weights.items() if near != row), default=0.0)
         if proof >= _ENOUGH or (
             proof >= _SYMBOL
             and ((renamed and together) or (together > _GENERIC and self._has_symbol(row, at) and self._tells(row, at)))
@@ -134,6 +142,8 @@ class Travelled:
         key = self.old.keys[near]
         if self._stands_anywhere(near) or _KEPT.fullmatch(key):
             return _GENERIC
+        if self._is_common(key):
+            return _COMMON
         single = place < 0 or len(self.other.places[self.other.keys[place]]) == 1
         return 1.0 if self._times[key] == 1 and single else _COMMON
 

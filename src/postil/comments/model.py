@@ -288,6 +288,8 @@ class OtherFile(Struct, frozen=True):
     text: str
     before: frozenset[str] = frozenset()
     """Its lines then, without their whitespace; none where it was not there."""
+    common: frozenset[str] = frozenset()
+    """Lines, without their whitespace, that several other files hold, and held then."""
     renamed: bool = False
     """It is what the comment's own file became, as much of it is there."""
     sure: bool = False

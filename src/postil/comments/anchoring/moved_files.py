@@ -128,12 +128,12 @@ def find_other_files(
             successor = path not in strange and _is_successor(new, path, len(lines), named)
             successor = successor and _got_own(own[path], own_lines, path == named)
             sure = successor and new[path] >= max(FEWEST, WHOLE * len(lines)) and own[path] >= WHOLE * own_lines
-            stood = held.at(then[origin], path, origin) | (frozenset[str]() if successor else common[origin])
             found[origin].append(
                 OtherFile(
                     path,
                     read(path),
-                    frozenset("".join(line.split()) for line in stood),
+                    _list_keys(held.at(then[origin], path, origin)),
+                    frozenset() if successor else _list_keys(common[origin]),
                     renamed=successor,
                     sure=sure and held.is_from(then[origin], path, origin),
                 )
@@ -222,6 +222,11 @@ def _is_successor(got: dict[str, int], path: str, lines: int, named: str) -> boo
         return path == named and got[path] >= FEWEST
     next_best = max((count for other, count in got.items() if other != path), default=0)
     return bool(lines) and got[path] >= max(FEWEST, RENAMED * lines) and next_best < ALIKE * got[path]
+
+
+def _list_keys(lines: Iterable[str]) -> frozenset[str]:
+    """Returns lines without their whitespace."""
+    return frozenset("".join(line.split()) for line in lines)
 
 
 def _got_own(count: int, lines: int, named: bool) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from posixpath import dirname
 
 from msgspec import Struct
@@ -46,20 +46,21 @@ class _Move(Struct, frozen=True):
 class _Judges:
     """Who says what came to another file, one for each old text and function; what is compared is shared."""
 
-    def __init__(self, pages: dict[Version, Page], now: Page, other: Page, before: Collection[str]) -> None:
-        self._pages, self._now, self._other, self._before = pages, now, other, before
+    def __init__(self, pages: dict[Version, Page], now: Page, other: Page, file: OtherFile) -> None:
+        self._pages, self._now, self._other, self._file = pages, now, other, file
         self._found: dict[tuple[Version, tuple[str, ...]], Travelled] = {}
 
     def find(self, old: Version, symbol: tuple[str, ...] = ()) -> Travelled:
         """Returns the judge of code of a text, in the function or class of that path."""
         found = self._found.get((old, symbol))
         if found is None:
+            before, common = self._file.before, self._file.common
             if old not in self._pages:
                 self._pages[old] = Page(old)
             found = (
                 self.find(old).of_symbol(symbol)
                 if symbol
-                else Travelled(self._pages[old], self._now, self._other, self._before.__contains__)
+                else Travelled(self._pages[old], self._now, self._other, before.__contains__, common.__contains__)
             )
             self._found[old, symbol] = found
         return found
@@ -102,7 +103,7 @@ def search_others(
         if not lost:
             break
         there = Page(Version(other.text, other.path))
-        judges = _Judges(pages, after, there, other.before)
+        judges = _Judges(pages, after, there, other)
         if not (other.sure or other.renamed):  # the engine is dear: what cannot have come is not asked about
             lost = [each for each in lost if judges.find(origins[each].old).may_have_come(origins[each].row)]
         for index, each in zip(lost, ask(lost, there.source), strict=True):
