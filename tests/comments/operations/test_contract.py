@@ -315,7 +315,7 @@ def test_a_comment_that_is_moved_or_imported_into_an_ignored_file_is_said_to_sta
     assert moved.for_model().endswith(f"⚠️ {moved.warning}")
     assert moved.warning not in moved.for_contract(), "the contract has no words for it"
     assert comments.move("a.py", "build/b.py", second, 2).warning == said.format("b"), "each leaves what is committed"
-    assert comments.move("build/b.py", "build/b.py", second, 3).warning == "", "it was there before"
+    assert comments.move("build/b.py", "build/b.py", second, 5).warning == "", "it was there before"
     taken = comments.transfer.import_files(("build/c.py",))
     assert taken.warnings == (said.format("c"),)
     assert taken.for_model().endswith(f"⚠️ {said.format('c')}")
@@ -323,3 +323,14 @@ def test_a_comment_that_is_moved_or_imported_into_an_ignored_file_is_said_to_sta
     comments.add("a.py", 6, "third", "NOTE")
     all_moved = comments.move_all("a.py", "build/d.py")
     assert all_moved.for_model().endswith(f"⚠️ {said.format('d')}")
+
+
+def test_who_moves_a_comment_onto_a_blank_line_is_told(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": "one = 1\n\n\ntwo = 2\n"})
+    identity = comments.add("a.py", 1, "moves", "NOTE").commentId
+    moved = comments.move("a.py", "a.py", identity, 2)
+    assert "Line 2 is blank" in moved.for_model()
+    assert "The nearest code is line 4, `two = 2`: move_comment to a.py 4" in moved.for_model()
+    assert "blank" not in moved.for_contract()
+    there = comments.contract.move(identity, "a.py", 3, 4)
+    assert there.warning == "", "the range has a line of code"

@@ -77,11 +77,10 @@ def _advise_parsing(anchor: str) -> str:
     return f"{fix}, or comment all the same with {how}"
 
 
-def _warn_of_blank(source: Source, added: Added, anchor: str) -> str:
+def _warn_of_blank(source: Source, line: int, comment: str, anchor: str = "") -> str:
     """Returns what it means that a comment is on a blank line, and where the code is that it may be about."""
     if anchor == BY_CONTRACT:
         return ""  # which has no words for it
-    line, comment = added.line, added.commentId
     below = (at for at in range(line, len(source.lines)) if source.lines[at].strip())
     above = (at for at in range(line - 2, -1, -1) if source.lines[at].strip())
     said = f"Line {line} is blank: the comment is tied to what stands around it, and lost when that line goes"
@@ -180,7 +179,7 @@ class ContractTools:
             what = "a macro that is not understood, or a" if language in WITH_MACROS else "a"
             return replace(added, warning=f"The file has {what} syntax error: {describe_problem(problems[0])}")
         is_blank = not any(row.strip() for row in source.lines[line - 1 : max(line, end)])
-        return replace(added, warning=_warn_of_blank(source, added, anchor)) if is_blank else added
+        return replace(added, warning=_warn_of_blank(source, line, added.commentId, anchor)) if is_blank else added
 
     def add_on(self, source: Source, line: int, text: str, author: str) -> Added:
         """Add a comment to a version of a source at hand."""
@@ -404,11 +403,17 @@ class ContractTools:
             raise InvalidArguments("targetLine is missing", advice="Give the line in the file", path="targetLine")
         target = self._tree.typed(targetFile)
         refuse_unlisted(target)
-        return self._in_its_file(
+        moved = self._in_its_file(
             sourceFile,
             commentId,
             lambda path: self._context.moves.move(path, target or path, commentId, targetLine, endLine),
         )
+        source = self._tree.source_or_none(RelativePath(moved.targetFile))
+        line = moved.targetLine
+        if source is None or any(row.strip() for row in source.lines[line - 1 : max(line, endLine)]):
+            return moved
+        blank = _warn_of_blank(source, line, moved.commentId)
+        return replace(moved, warning=". ".join(filter(None, (moved.warning, blank))))
 
     def _confirm(self, comment: str) -> Moved:
         """Tie a comment to its code as it is now."""
