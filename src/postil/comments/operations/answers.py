@@ -39,6 +39,8 @@ MOST_LISTED = 4 * LARGEST
 AROUND = 2
 """Lines on each side of a blank one that are told with it."""
 BLANK = "(the blank line)"
+MOST_SHOWN_AT_ONCE = 1000
+"""Comments that a search shows at most, whatever is asked."""
 
 
 class CommentNow(Struct, frozen=True, omit_defaults=True):
@@ -344,7 +346,8 @@ class Found(Answer, frozen=True):
             )
         one = "1 matching comment" if self.totalResults == 1 else f"{self.totalResults} matching comments"
         shown = len(self.comments)
-        more = f" (showing the newest {shown})" if shown < self.totalResults else ""
+        how = f"; {'--' * call.current().person}limit for more" if named and shown < MOST_SHOWN_AT_ONCE else ""
+        more = f" (showing the newest {shown}{how})" if shown < self.totalResults else ""
         inside = {} if isinstance(self.inReplies, UnsetType) else self.inReplies
         tell_moment = call.current().tell_moment
         hits = (
@@ -365,13 +368,15 @@ class Found(Answer, frozen=True):
         """What was looked for beside the query: it is easily the reason that nothing is found."""
         if not named or not self.filters:
             return ""
-        return f" with {', '.join(f'{name}: {_show_filter(value)}' for name, value in self.filters.items())}"
+        return f" with {', '.join(_show_filter(name, value) for name, value in self.filters.items())}"
 
 
-def _show_filter(value: str | bool | dict[str, str]) -> str:
+def _show_filter(name: str, value: str | bool | dict[str, str]) -> str:
+    if name in ("with_ai", "hasAIMetadata") and value:
+        return "AI metadata"
     if isinstance(value, dict):
-        return " to ".join(value.values())
-    return value if isinstance(value, str) else "yes"
+        return f"{name}: {' to '.join(value.values())}"
+    return f"{name}: {value if isinstance(value, str) else 'yes' if value else 'no'}"
 
 
 def warn_missing(damaged: Sequence[Damage], outside: str | UnsetType = UNSET) -> str:

@@ -88,7 +88,8 @@ class Relocated(Answer, frozen=True):
         waiting = (*self.review, *self.orphaned)
         lines += [f"  {show_line(each)}" for each in waiting[:MOST_SHOWN]]
         if len(waiting) > MOST_SHOWN:
-            lines.append(f"  … and {len(waiting) - MOST_SHOWN} more to review or orphaned")
+            how = "`postil comments orphans`" if call.current().person else "comments_orphans"
+            lines.append(f"  … and {len(waiting) - MOST_SHOWN} more to review or orphaned: {how} lists them")
         return "\n".join([*lines, *(f"⚠️ {said}" for said in self.warnings)]) + warn_missing(self.damaged)
 
 

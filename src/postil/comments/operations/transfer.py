@@ -98,7 +98,8 @@ def _list_first(rows: Sequence[str], what: str) -> list[str]:
 
 
 def _show_added(each: Added) -> str:
-    return f"{each.filePath}:{each.line}  {each.tag or 'COMMENT'}  {each.anchoredTo}  {each.commentId}"
+    lines = f"{each.line}-{each.endLine}" if each.endLine > each.line else str(each.line)
+    return f"{each.filePath}:{lines}  {each.tag or 'COMMENT'}  {each.anchoredTo}  {each.commentId}"
 
 
 PLACED = ("exact", "moved", "modified")
@@ -118,12 +119,13 @@ class Inlined(Answer, frozen=True, omit_defaults=True):
     """What is said of comments that a sparse checkout leaves out."""
 
     def for_model(self) -> str:
-        said = f"{self.written} comments written into {self.filePath}"
+        said = f"{self.written} comment{'s' * (self.written != 1)} written into {self.filePath}"
         if self.above:
             said += f", {self.above} of them above the string, comment or continued line that theirs is part of"
         if self.left:
             said += (
-                f"\n{self.left} more are not: nobody knows for sure where their code is now (`postil comments review`)"
+                f"\n{self.left} more {'is' if self.left == 1 else 'are'} not: nobody knows for sure where "
+                f"{'its' if self.left == 1 else 'their'} code is now (`postil comments review`)"
             )
         return said + warn_missing((), self.outside)
 

@@ -70,7 +70,7 @@ def markdown_pieces(rows: Rows) -> Pieces:
         replies = "".join([f"\n  - {author}: {text}" for author, text in texts])
         yield (
             (
-                f"\n- **{comment.tag or 'COMMENT'}** line {comment.line} ({comment.anchor}{state}) — {said}\n"
+                f"\n- **{comment.tag or 'COMMENT'}** line {comment.lines} ({comment.anchor}{state}) — {said}\n"
                 f"  *{comment.signed}, {comment.created}, {comment.status}*{replies}{code}\n"
             ).encode(),
             1,
