@@ -72,6 +72,7 @@ def test_all_come_back_and_are_taken_back_again(tmp_path: Path) -> None:
     back = comments.maintenance.restore(all=True)
     assert {each.id for each in back.overwritten} == {first, second}
     assert back.for_model().endswith("To undo it, for each of them: comments_undo")
+    assert tell_person(back).endswith("To undo it, for each of them: `postil comments undo ID`")
     assert (_say(comments, first), _say(comments, second)) == (("first words", "wontfix"), ("edited twice", "open"))
     comments.relocating.undo(second)
     assert _say(comments, second) == ("second", "open")

@@ -98,7 +98,11 @@ class Restored(Answer, frozen=True, omit_defaults=True):
             rows.append(f"… and {len(self.overwritten) - MOST_SHOWN} more")
         if self.overwritten:
             name = self.overwritten[0].id if len(self.overwritten) == 1 else ""
-            how = f"`postil comments undo {type_words(name) or 'ID'}`" if call.current().person else "comments_undo"
+            how = (
+                f"`postil comments undo {type_words(name) if name else 'ID'}`"
+                if call.current().person
+                else "comments_undo"
+            )
             rows.append(f"To undo it: {how}" if name else f"To undo it, for each of them: {how}")
         return "\n".join(rows)
 
