@@ -99,6 +99,52 @@ def test_an_entry_of_our_name_that_is_somebody_elses_is_named_when_it_is_replace
     assert path.read_text() == theirs
 
 
+def test_choices_of_an_entry_of_ours_are_kept_when_it_is_mended(repository: Path, tmp_path: Path) -> None:
+    """A file that hid tools offered them again after `setup --write` or `init`, and nothing was said."""
+    path = file_of("claude", repository, tmp_path)
+    env = {"POSTIL_PARTS": "inbox", "PATH": "/evil"}
+    args = ["serve", "--read-only", "--deny-tool", "x", "--toolset", "extra"]
+    theirs = json.dumps({"mcpServers": {"postil": {"command": "/old/postil", "args": args, "env": env}}})
+    for words in (["setup", "claude", "--write"], ["init"]):
+        path.write_text(theirs)
+        said = run("postil", *words, cwd=repository, **home(tmp_path)).stdout
+        written = json.loads(path.read_text())["mcpServers"]["postil"]
+        assert written == {"command": "postil", "args": args, "env": {"POSTIL_PARTS": "inbox"}}
+        assert "Not kept of the entry that stood there: PATH" in said
+        run("postil", "setup", "claude", "--remove", cwd=repository, **home(tmp_path))
+        assert path.read_text() == theirs
+
+
+def test_what_the_user_chose_at_home_is_kept(repository: Path, tmp_path: Path) -> None:
+    path = file_of("codex", repository, tmp_path)
+    path.parent.mkdir(parents=True)
+    path.write_text('[mcp_servers.postil]\ncommand = "/old/postil"\nargs = ["serve", "--read-only"]\nstartup = 9\n')
+    run("postil", "setup", "codex", "--write", cwd=repository, **home(tmp_path))
+    kept = tomllib.loads(path.read_text())["mcp_servers"]["postil"]
+    assert kept == {"command": POSTIL, "args": ["serve", "--read-only"], "startup": 9}
+
+
+def test_an_entry_that_was_edited_between_two_writes_comes_back(repository: Path, tmp_path: Path) -> None:
+    path = file_of("claude", repository, tmp_path)
+    run("postil", "setup", "claude", "--write", cwd=repository, **home(tmp_path))
+    edited = path.read_text().replace('"postil",', '"/old/postil",').replace('"serve"', '"serve", "--deny-tool", "x"')
+    path.write_text(edited)
+    run("postil", "setup", "claude", "--write", cwd=repository, **home(tmp_path))
+    assert path.read_text() != edited
+    run("postil", "setup", "claude", "--remove", cwd=repository, **home(tmp_path))
+    assert path.read_text() == edited
+
+
+def test_an_entry_that_stood_there_comes_back_although_others_wrote_meanwhile(repository: Path, tmp_path: Path) -> None:
+    path = file_of("claude", repository, tmp_path)
+    theirs = {"command": "/old/postil", "args": ["serve", "--deny-tool", "x"]}
+    path.write_text(json.dumps({"mcpServers": {"postil": theirs}}))
+    run("postil", "setup", "claude", "--write", cwd=repository, **home(tmp_path))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "theme": "dark"}))
+    run("postil", "setup", "claude", "--remove", cwd=repository, **home(tmp_path))
+    assert json.loads(path.read_text()) == {"mcpServers": {"postil": theirs}, "theme": "dark"}
+
+
 @pytest.mark.parametrize("named", ["touch", "./postil", "", 7])
 def test_an_entry_of_our_name_that_starts_something_else_is_not_called_connected(
     named: object, repository: Path, tmp_path: Path

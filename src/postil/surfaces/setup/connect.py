@@ -23,7 +23,7 @@ from postil.surfaces.setup.clients import CLIENTS, NAME, Client, command_of, ent
 from postil.surfaces.setup.exclude import keep_out_of_commits, stop_keeping_out
 from postil.surfaces.setup.files import LONGEST_NAME, MOST_NAMED, ClientFile
 from postil.surfaces.setup.probe import refuse, try_entry
-from postil.surfaces.setup.whole_entry import list_foreign, list_foreign_variables
+from postil.surfaces.setup.whole_entry import keep_choices, list_foreign, list_foreign_variables
 from postil.surfaces.shell.argv import Globals
 from postil.surfaces.shell.commands import Usage, near
 from postil.surfaces.shell.flags import Parser
@@ -215,11 +215,23 @@ def _tell_state(row: dict[str, Any]) -> str:
 
 def _write(client: Client, file: ClientFile, root: str) -> dict[str, Any]:
     other = name_other(client, file)
-    changed = file.write(entry(client, program_for(client), root))
+    ours, lost = mend_entry(client, file, root)
+    changed = file.write(ours)
     says = f"{'Wrote' if changed else 'Already in'} {file.path}; undo with `postil setup {client.name} --remove`"
     then = client.hook_shape.then if client.shape == "hooks" else client.then
-    more = [*other, *filter(None, [keep_out_of_commits(client, root), then])]
+    more = [*other, *lost, *filter(None, [keep_out_of_commits(client, root), then])]
     return {"client": client.name, "file": file.path, "changed": changed, "says": "\n".join([says, *more])}
+
+
+def mend_entry(client: Client, file: ClientFile, root: str) -> tuple[dict[str, Any], list[str]]:
+    """Returns the entry to write, with the choices of one of ours that stands there, and what to say of lost ones."""
+    ours = entry(client, program_for(client), root)
+    found = None if client.shape == "hooks" else file.entry()
+    if found is None or not _starts_postil(client, found):
+        return ours, []
+    mended, lost = keep_choices(client, found, ours, root)
+    said = shorten(harmless(on_one_line(", ".join(lost))), LONGEST_ADDRESS)
+    return mended, [f"Not kept of the entry that stood there: {said}"] if lost else []
 
 
 def name_other(client: Client, file: ClientFile) -> list[str]:

@@ -96,12 +96,17 @@ class ClientFile:
             return False
         name, missing = self._note(), list_missing(os.path.dirname(self._real))
         old = self._originals.recall(name)
-        kept = Remembered(os.path.realpath(self._real), _encoded(before), _print(after), missing)
+        kept = Remembered(
+            os.path.realpath(self._real), _encoded(before), _print(after), missing, self._print_entry(after)
+        )
         # A second edit of our own: what was there before the first is what a removal has to bring back.
         if old and before is not None and old.after == _print(before):
-            kept = replace(old, after=kept.after)
+            kept = replace(old, after=kept.after, entry=kept.entry)
         elif old and before is not None and self._holds_ours(before):  # somebody else wrote between the two
-            kept = replace(old, after="")
+            if old.entry in ("", self._print_entry(before)):
+                kept = replace(old, after="", entry=kept.entry)
+            else:  # the entry itself: it is theirs now, and what a removal brings back
+                kept = replace(kept, folders=old.folders)
         self._originals.keep(name, kept)
         self._replace(after)
         return True
@@ -114,7 +119,7 @@ class ClientFile:
         name = self._note()
         old = self._originals.recall(name)
         as_left = old is not None and old.after == _print(current)
-        rest = "" if as_left else self._without(current)
+        rest = "" if as_left else self._give_back(current, old)
         if old is not None and old.before is None and (as_left or self._is_empty(rest)):
             os.unlink(self._real)
             if old.folders is None:
@@ -129,6 +134,9 @@ class ClientFile:
                 self._hand_over(name, old, current, rest)
         self._originals.forget(name)
         return True
+
+    def _print_entry(self, text: str) -> str:
+        return _print(msgspec.json.encode(self._get(text), order="deterministic").decode("utf-8"))
 
     def _hand_over(self, name: str, old: Remembered, current: str, rest: str) -> None:
         """Let an entry of ours that was put in after this one bring back what was there before both."""
@@ -188,6 +196,12 @@ class ClientFile:
             return _toml_with(text, self.client.keys, entry)
         except ValueError as error:
             raise self._not_understood(error) from error
+
+    def _give_back(self, text: str, old: Remembered | None) -> str:
+        """Returns the text without our entry, or with the one that stood in its place before."""
+        before = "" if old is None or old.before is None else base64.b64decode(old.before).decode("utf-8")
+        found = self._get(before) if before and self.client.shape != "hooks" else None
+        return self._edited(text, cast("dict[str, Any]", found)) if isinstance(found, dict) else self._without(text)
 
     def _without(self, text: str) -> str:
         if self.client.shape == "hooks":

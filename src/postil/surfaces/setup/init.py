@@ -11,8 +11,16 @@ from postil.core.others.short_diff import list_changed
 from postil.core.others.visible import harmless
 from postil.settings.model import Folders
 from postil.surfaces.composition import Composition
-from postil.surfaces.setup.clients import CLIENTS, Client, entry, is_used, name_file, program_for
-from postil.surfaces.setup.connect import find_root, is_connected, is_set_up, list_programs, may_write, open_file
+from postil.surfaces.setup.clients import CLIENTS, Client, is_used, name_file
+from postil.surfaces.setup.connect import (
+    find_root,
+    is_connected,
+    is_set_up,
+    list_programs,
+    may_write,
+    mend_entry,
+    open_file,
+)
 from postil.surfaces.setup.exclude import keep_out_of_commits
 from postil.surfaces.setup.files import ClientFile
 from postil.surfaces.setup.probe import try_entry
@@ -65,9 +73,12 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
         return 0
     may_write(composed.settings)
     for client, file in files:
-        file.write(entry(client, program_for(client), root))
+        ours, lost = mend_entry(client, file, root)
+        file.write(ours)
         done = f"{client.title}: {name_file(client, folders)}, {_try(client, file, root)}"
         tell(f"{done}; undo: postil setup {client.name} --remove")
+        for said in lost:
+            tell(f"  {said}")
         if client.place == "repository" and (others := file.list_others()):
             tell(f"  also in it, and started by {client.title} too: {', '.join(others)}")
         if kept_out := keep_out_of_commits(client, root):
@@ -82,7 +93,7 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
 def _show_change(client: Client, file: ClientFile, root: str, folders: Folders) -> bool:
     """Show the change as a diff, on stderr: it is talk. Returns whether there is one."""
     before = (file.text() or "").splitlines()
-    after = file.with_entry(entry(client, program_for(client), root)).splitlines()
+    after = file.with_entry(mend_entry(client, file, root)[0]).splitlines()
     changed, name = list_changed(before, after, 1), name_file(client, folders)
     if len(changed) > MOST_SHOWN:
         changed = [*changed[:MOST_SHOWN], f"… and {len(changed) - MOST_SHOWN} lines more"]
@@ -113,7 +124,7 @@ def _would_change(client: Client, composed: Composition, root: str) -> bool:
     """Returns whether writing our entry would change the client's file: what stands there is not asked about."""
     file = open_file(client, composed.settings, root)
     try:
-        return file.with_entry(entry(client, program_for(client), root)) != file.text()
+        return file.with_entry(mend_entry(client, file, root)[0]) != file.text()
     except Failure:
         return True  # writing it tells what is wrong with the file
 

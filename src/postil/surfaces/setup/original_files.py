@@ -28,6 +28,8 @@ class Remembered(Struct, frozen=True, omit_defaults=True):
     after: str
     folders: tuple[str, ...] | None = None
     """The folders that we made for it, outermost first; None in notes of an older Postil."""
+    entry: str = ""
+    """A fingerprint of the entry that we left there; empty in notes of an older Postil."""
 
 
 class OriginalFiles:

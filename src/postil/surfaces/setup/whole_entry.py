@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from postil.core.failure import Failure
 from postil.settings.files import list_harmless_variables
-from postil.surfaces.setup.clients import Client
+from postil.surfaces.setup.clients import Client, command_of
 from postil.surfaces.shell.serve_flags import read_stdio_flags
 
 LONGEST = 4096
@@ -22,6 +22,7 @@ HARMLESS = frozenset(
     {"type", "command", "args", "name", "description", "timeout", "enabled", "disabled", "includeTools", "excludeTools"}
 )
 """Keys of an entry that decide neither what is started nor what a client lets it do unasked."""
+_OF_COMMAND = frozenset({"type", "command", "cmd", "args"})
 HERE = ("${workspaceFolder}", "${workspaceRoot}")
 """How clients write the folder that is open in them."""
 _OFF = frozenset({"", "0", "false", "no", "off"})
@@ -47,6 +48,33 @@ def split_words(client: Client, args: list[str]) -> tuple[list[str], list[str]] 
     except Failure:
         return None
     return before, rest[1:]
+
+
+def keep_choices(
+    client: Client, found: dict[str, Any], ours: dict[str, Any], root: str
+) -> tuple[dict[str, Any], list[str]]:
+    """Returns our entry with what an older one of ours chose beside it, and the names of what cannot be kept."""
+    foreign = list_foreign(client, found, root)
+    kept: dict[str, Any] = {}
+    for key, value in found.items():
+        if key in VARIABLES and isinstance(value, dict):
+            table = cast("dict[str, object]", value)
+            if left := {name: each for name, each in table.items() if name not in foreign}:
+                kept[key] = left
+        elif key not in foreign and key not in _OF_COMMAND:
+            kept[key] = value
+    given = command_of(client, found)[1:]
+    split, own = split_words(client, given), command_of(client, ours)[1:]
+    if split is None:
+        return {**ours, **kept}, [*foreign, *given]
+    before, flags = split
+    if own[:1] == ["-C"] and "-C" in before:
+        at = before.index("-C")
+        before = before[:at] + before[at + 2 :]
+    words = [*own[:-1], *before, "serve", *flags]
+    if client.shape == "joined":
+        return {**ours, **kept, "command": [command_of(client, ours)[0], *words]}, foreign
+    return {**ours, **kept, "args": words}, foreign
 
 
 def list_foreign(client: Client, found: dict[str, Any], root: str) -> list[str]:
