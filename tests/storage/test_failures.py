@@ -56,6 +56,8 @@ def test_it_says_what_is_wrong_and_what_to_do(
         (lambda: KeyInFlight(60), 409),
         (KeyEffected, 409),
         (lambda: StateAway("silent"), 503),
+        (lambda: StateUnwritable("/s.db", "read-only"), 503),
+        (lambda: StateFull("/s.db"), 503),
         (lambda: StateReadOnly("PostgreSQL at db", "read-only"), 503),
         (lambda: StateUnclear("silent"), 504),
     ],

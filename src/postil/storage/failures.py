@@ -59,6 +59,7 @@ class StateUnwritable(StorageFailed):
             else "Make its folder writable for you, or point XDG_STATE_HOME to another place"
             if is_file
             else "Check the user, the password and the rights behind POSTIL_STATE and POSTIL_EPHEMERAL",
+            status=503,
         )
 
 
@@ -69,6 +70,7 @@ class StateFull(StorageFailed):
         super().__init__(
             f"The disk is full: nothing was added to the state database {_name(path)}",
             advice="Free some space and do it again; everything stored before is intact",
+            status=503,
         )
 
 
