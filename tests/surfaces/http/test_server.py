@@ -290,6 +290,27 @@ def test_what_stands_between_the_pieces_of_a_body_is_bounded(beginning: bytes) -
         assert server.ask("GET", "/healthz").status == 200
 
 
+def test_pieces_that_are_mostly_what_stands_around_them_are_bounded_together() -> None:
+    with running() as server:
+        client = Connection(server.port)
+        client.send(HEAD % server.port)
+        with suppress(ConnectionError):
+            for _ in range(512):  # 30 MB around 512 bytes
+                client.send(b"1;" + b"x" * 60_000 + b"\r\n \r\n")
+            client.send(b"0\r\n\r\n")
+        said = read_to_the_end(client)
+        assert not said or said.startswith(b"HTTP/1.1 413")
+        assert server.ask("GET", "/healthz").status == 200
+
+
+def test_a_large_body_in_pieces_of_one_byte_is_read() -> None:
+    with running() as server:
+        client = Connection(server.port)
+        client.send(HEAD % server.port + b"1\r\n \r\n" * 500_000 + b"0\r\n\r\n")
+        assert client.answer().status not in (413, 431, 503)
+        client.close()
+
+
 def test_a_body_in_many_small_pieces_is_read() -> None:
     with running() as server:
         client = Connection(server.port)

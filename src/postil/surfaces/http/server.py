@@ -31,6 +31,8 @@ READ_AT_LEAST = 16 * 1024
 LARGEST_HEAD = limits.HEAD
 ALWAYS_TAKEN = 4 * 1024
 """Bytes of a head that is waited for, and of a body that is taken, even where many others are."""
+AROUND, AROUND_EACH = 1024 * 1024, 8
+"""Bytes that may stand around the pieces of one body, and for each byte of it: a piece of one byte takes six."""
 BUSY = "Too many requests are on their way: send it again"
 MOST_QUEUED = 8
 """Requests that may wait on one connection behind the one that is served. Nearly no client sends a second."""
@@ -66,6 +68,8 @@ class ArrivingOfOne:
         self._of, self._head, self._body = of, 0, 0
         self.requests: list[RequestResponseCycle] = []
         """Those whose bodies may wait: some stand behind the one that is served."""
+        self.around = 0
+        """Bytes in which the last request came, less what may stand around those of its body."""
 
     @property
     def counts(self) -> bool:
@@ -129,6 +133,7 @@ class PatientProtocol(HttpToolsProtocol):
             return
         self._chunk = len(data)
         self._head_size += len(data)
+        self._arrived.around += len(data)
         self._unset_keepalive_if_required()
         try:
             self._parse(data)
@@ -140,6 +145,8 @@ class PatientProtocol(HttpToolsProtocol):
         is_coming = self.waiting_since is not None and not self.transport.is_closing()
         if is_coming and self._head_size > LARGEST_HEAD:
             self._refuse(431, "The headers are too large")
+        elif is_coming and self._arrived.around > AROUND:
+            self._refuse(413, "The pieces of the body are too small for what stands around them")
         elif is_coming and not self.head_received:
             if len(self.headers or ()) > MOST_HEADERS:
                 self._refuse(431, "The headers are too many")
@@ -181,7 +188,7 @@ class PatientProtocol(HttpToolsProtocol):
         self._wishes = self._has_trailers = False
         self.waiting_since = self.loop.time()
         self.head_received = False
-        self._head_size = self._chunk
+        self._head_size = self._arrived.around = self._chunk
         self._begun = None
         super().on_message_begin()
 
@@ -219,6 +226,7 @@ class PatientProtocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         self._head_size = 0
+        self._arrived.around -= AROUND_EACH * len(body)
         if self.transport.is_closing():
             return
         super().on_body(body)
