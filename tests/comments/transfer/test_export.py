@@ -67,7 +67,7 @@ def test_parquet_without_its_library_says_what_to_install(comments: Comments, mo
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(Failure) as caught:
         comments.export("parquet")
-    assert "checkout of Postil: pip install '.[parquet]'" in caught.value.advice
+    assert "'.[parquet]'" in caught.value.advice
 
 
 def test_training_data_keeps_no_secret(comments: Comments) -> None:
