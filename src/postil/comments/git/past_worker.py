@@ -32,6 +32,7 @@ from postil.comments.storage.store import Store
 from postil.core import call, limits
 from postil.core.failure import Failure
 from postil.core.others.unreadable import UNREADABLE
+from postil.workspace.failures import READ_FIRST
 from postil.workspace.worker_process import start_worker
 
 LONGEST = 10.0
@@ -57,7 +58,7 @@ class TakesTooLong(Failure):
     """Versions that take too much to be compared."""
 
     def __init__(self, path: str) -> None:
-        advice = "Look at them with git itself: git log --follow"
+        advice = f"`git log --follow` shows them; before you run it, {READ_FIRST}"
         super().__init__(f"Comparing the versions of {path} takes too much time or memory", advice=advice)
 
 
