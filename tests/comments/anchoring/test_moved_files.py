@@ -236,15 +236,21 @@ class Test%s:
 """
 
 
-def test_what_a_bundler_writes_into_every_file_is_no_code_that_went_from_one_to_another(tmp_path: Path) -> None:
-    files = {f"{name}/index.js": BUNDLED % (name, name, name) for name in ("near", "edge", "node", "deno")}
+@pytest.mark.parametrize("edited", [False, True])
+def test_what_a_bundler_writes_into_every_file_is_no_code_that_went_from_one_to_another(
+    tmp_path: Path, edited: bool
+) -> None:
+    names = ("near", "edge", "node", "deno", "bun", "wasm", "page")
+    files = {f"{name}/index.js": BUNDLED % (name, name, name) for name in names}
     comments = workspace(tmp_path, **files)
     root, text = root_of(comments), files["near/index.js"]
     lines = [line_of(text, part) for part in ("return to;", "0 && (", "});")]
     identities = [comments.add("near/index.js", line, "Who reads it?", "QUESTION").commentId for line in lines]
     commit(root, "commented")
     (root / "near" / "index.js").unlink()
-    write(root, "keys/index.js", BUNDLED % ("keys", "keys", "keys"))
+    for name in names[1:] if edited else ():  # so they got lines, too, and are likelier by what they hold
+        write(root, f"{name}/index.js", files[f"{name}/index.js"] + f"// {name}, written anew\n")
+    write(root, "zone/index.js", BUNDLED % ("zone", "zone", "zone"))
     commit(root, "one part less, and another one")
     assert [comments.show(each).comment.state for each in identities] == ["orphaned"] * len(lines)
 

@@ -427,7 +427,11 @@ def _find_common(
     They say nothing of where code went. Asked are the files that hold most of what came to another one, those of its
     folder, and those of its name.
     """
-    some = {origin: paths for origin, paths in came.items() if then[origin] != EVER and any(paths.values())}
+    some = {
+        origin: paths
+        for origin, paths in came.items()
+        if then[origin] != EVER and (any(paths.values()) or not known.tree.stat(origin))
+    }
     rows = git_lines(known.tree.root, "ls-files", "-z", separator=b"\0") if some else ()
     beside: dict[str, list[str]] = {}
     for path in (row.decode("utf-8", "surrogateescape") for row in rows):
