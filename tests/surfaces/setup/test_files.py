@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from postil.core import limits
 from postil.surfaces.setup.clients import CLIENTS
@@ -119,6 +120,37 @@ def test_a_file_that_cannot_be_understood_is_not_touched(
     assert done.returncode == 6
     assert str(path) in done.stderr
     assert path.read_text() == damaged
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("---\nGOOSE_PROVIDER: x\n...\n", False),
+        ("{}\n", False),
+        ("extensions:\n- a\n", True),
+        ("extensions: null\n", True),
+        ("extensions: ~\n", True),
+        ("{GOOSE_PROVIDER: x}\n", True),
+        ('"extensions":\nGOOSE_PROVIDER: x\n', True),
+        ("a: 1\n---\nb: 2\n", True),
+    ],
+)
+def test_a_yaml_file_holds_what_it_held_and_our_entry_or_is_not_touched(
+    text: str, refused: bool, repository: Path, tmp_path: Path
+) -> None:
+    """Goose could not read its file any more, and success was said."""
+    path = file_of("goose", repository, tmp_path)
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    done = run("postil", "setup", "goose", "--write", cwd=repository, **home(tmp_path))
+    assert done.returncode == (6 if refused else 0), done.stderr
+    if refused:
+        assert path.read_text() == text
+        return
+    held = yaml.safe_load(path.read_text())
+    assert held.pop("extensions").keys() == {"postil"}
+    assert held == yaml.safe_load(text)
+    assert path.read_text().count("extensions:") == 1
 
 
 def test_a_symlink_in_a_repository_is_not_followed(repository: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from postil.core import limits
 from postil.core.failure import Conflict, StorageFailed
 from postil.core.others.number import decode_json
 from postil.core.others.one_line import on_one_line
-from postil.settings.decoding import decode_toml
+from postil.settings.decoding import decode_toml, decode_yaml
 from postil.surfaces.setup import hooks as client_hooks
 from postil.surfaces.setup import jsonc, yaml_edit
 from postil.surfaces.setup.clients import Client, command_of
@@ -186,6 +186,28 @@ class ClientFile:
             raise self._not_understood(error) from error
 
     def _edited(self, text: str, entry: dict[str, Any]) -> str:
+        """Returns the text with our entry, read again: it holds what was there, and our entry. Raises Unreadable."""
+        after = self._put(text, entry)
+        if self.client.shape == "hooks":
+            self._get(after)  # its lists hold what others have there; it is read again all the same
+            return after
+        try:
+            same = self._read(after) == _with_value(self._read(text), self.client.keys, entry)
+        except ValueError:
+            same = False
+        if not same:
+            raise Unreadable(
+                f"{self.path} is written in a way that we cannot add our entry to",
+                advice=f"Add it by hand: `postil setup {self.client.name} --print`; the file has not been touched",
+            )
+        return after
+
+    def _read(self, text: str) -> object:
+        if self.client.is_yaml:
+            return decode_yaml(text)
+        return decode_toml(text) if self.client.is_toml else jsonc.read(text)
+
+    def _put(self, text: str, entry: dict[str, Any]) -> str:
         try:
             if self.client.shape == "hooks":
                 return client_hooks.put(text, command_of(self.client, entry)[0], self.client.hook_shape)
@@ -253,6 +275,14 @@ def _encoded(text: str | None) -> str | None:
 def _holds_nothing(value: object) -> bool:
     inside = cast("dict[str, object]", value).values() if isinstance(value, dict) else (value,)
     return all(each in ({}, []) or (isinstance(each, dict) and _holds_nothing(cast("object", each))) for each in inside)
+
+
+def _with_value(held: object, keys: tuple[str, ...], value: object) -> object:
+    """Returns a value with another one at a path of keys."""
+    if not keys:
+        return value
+    table = cast("dict[str, object]", held) if isinstance(held, dict) else {}
+    return {**table, keys[0]: _with_value(table.get(keys[0]), keys[1:], value)}
 
 
 def _print(text: str) -> str:

@@ -31,11 +31,16 @@ def put(text: str, keys: tuple[str, str], entry: dict[str, Any]) -> str:
     lines = text.splitlines()
     top, name = keys
     at = next((number for number, line in enumerate(lines) if re.fullmatch(rf"{top}:\s*(#.*)?(\{{\}})?\s*", line)), -1)
-    if at < 0 and get(text, (top,)) is not None:
+    held = decode_yaml(text)
+    if held == {} and text.strip() == "{}":
+        lines, held = [], None
+    if at < 0 and isinstance(held, dict) and top in held:
         raise ValueError(f"{top} is not written as a block")
+    if get(text, (top,)) is not None and not isinstance(get(text, (top,)), dict):
+        raise ValueError(f"{top} is no mapping")
     if at < 0:
-        lines.append(f"{top}:")
-        at = len(lines) - 1
+        at = next((number for number, line in enumerate(lines) if re.fullmatch(r"\.\.\.\s*(#.*)?", line)), len(lines))
+        lines.insert(at, f"{top}:")
     lines[at] = lines[at].replace("{}", "").rstrip()
     indent = _indent_below(lines, at)
     block = [f"{indent}{name}:"]
