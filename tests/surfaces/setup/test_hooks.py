@@ -168,6 +168,16 @@ def test_a_hook_in_the_form_of_another_client_is_not_ours() -> None:
     assert find_more({"Stop": [{"command": "/p inbox hook stop"}]}, SHAPES["claude"]) == "/p inbox hook stop"
 
 
+def test_hooks_that_are_disabled_in_their_file_are_not_called_reached(repository: Path, tmp_path: Path) -> None:
+    path = file_of("claude-hooks", repository, tmp_path)
+    run("postil", "setup", "claude-hooks", "--write", cwd=repository, **home(tmp_path))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "disableAllHooks": True}))
+    checked = run("postil", "setup", "claude-hooks", "--check", cwd=repository, **home(tmp_path))
+    assert (checked.returncode, "Hooks are disabled in" in checked.stderr) == (6, True)
+    rows = json.loads(run("postil", "doctor", "--json", cwd=repository, **home(tmp_path)).stdout)
+    assert [row["status"] for row in rows if row["name"] == "claude-hooks"] == ["error"]
+
+
 def test_every_hook_of_ours_starts_this_postil(repository: Path, tmp_path: Path) -> None:
     path = file_of("claude-hooks", repository, tmp_path)
     run("postil", "setup", "claude-hooks", "--write", cwd=repository, **home(tmp_path))

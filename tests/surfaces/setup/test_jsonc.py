@@ -57,6 +57,14 @@ def test_removing_leaves_a_readable_file_without_the_entry(text: str) -> None:
     assert read(removed) == {**before, "mcpServers": before.get("mcpServers", {})}
 
 
+@pytest.mark.parametrize("text", ['{"a": "\\ud83d\\ude00 \\ud800"}', '{"a": 1, "\\\\x \\udc00": 2}'])
+def test_half_a_surrogate_pair_is_named_with_its_place(text: str) -> None:
+    """It was called data that is truncated; as a key it ended in an internal error."""
+    at = max(text.find("\\ud800"), text.find("\\udc00")) + 1
+    with pytest.raises(NotJson, match=rf"lone half of a surrogate pair \(line 1, column {at}\)"):
+        read(text)
+
+
 def test_an_empty_file_becomes_a_whole_one() -> None:
     assert json.loads(put("", PATH, ENTRY)) == {"mcpServers": {"postil": ENTRY}}
 

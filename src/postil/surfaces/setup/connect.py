@@ -11,7 +11,7 @@ import msgspec
 
 from postil.core.answer import Answer
 from postil.core.catalogue import OperationEntry
-from postil.core.failure import Failure, NotAllowed, NotFound
+from postil.core.failure import Conflict, Failure, NotAllowed, NotFound
 from postil.core.others.one_line import on_one_line
 from postil.core.others.untrusted import shorten
 from postil.core.others.visible import harmless
@@ -258,10 +258,15 @@ def _remove(client: Client, file: ClientFile, root: str) -> dict[str, Any]:
 
 
 def check_around(client: Client, file: ClientFile) -> None:
-    """Refuse hooks whose file says beside them with which variables they run. Raises NotOurs."""
+    """Refuse hooks whose file says beside them with which variables they run, or that none does. Raises Conflict."""
     around = file.read_around() if client.shape == "hooks" else {}
     if client.place == "repository" and (foreign := list_foreign_variables(around.get("env"), "env")):
         raise refuse(client, ", ".join(foreign), or_settings=True)
+    if around.get("disableAllHooks") is True:
+        raise Conflict(
+            f"Hooks are disabled in {file.path} (disableAllHooks), so that ours do not run",
+            advice="Take `disableAllHooks` out of it, or say false",
+        )
 
 
 def _check(client: Client, file: ClientFile, root: str) -> dict[str, Any]:

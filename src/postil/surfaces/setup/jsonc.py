@@ -18,6 +18,7 @@ DEEPEST = 64
 # Nothing is given back: a text of megabytes would be remembered character by character.
 _SPACE = re.compile(r"(?:[ \t\r\n]++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\.)*+"')
+_HALF = re.compile(r"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(?P<lone>\\u[dD][89a-fA-F]\w\w)|\\.")
 _REST_OF_LINE = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\n]*?\*/[ \t]*)?")
 _SCALAR = re.compile(r"-?\d[\d.eE+-]*|true|false|null")
 
@@ -176,9 +177,16 @@ def _value(text: str, at: int, depth: int) -> Node:
     found = _STRING.match(text, at) or _SCALAR.match(text, at)
     if found is None:
         raise _fault(text, at, "a value is missing")
+    return Node(at, found.end(), _decoded(text, at, found.group()))
+
+
+def _decoded(text: str, at: int, word: str) -> Any:
     try:
-        return Node(at, found.end(), msgspec.json.decode(found.group()))
+        return msgspec.json.decode(word)
     except UNREADABLE as error:
+        for half in _HALF.finditer(word):
+            if half["lone"]:
+                raise _fault(text, at + half.start(), f"{half['lone']} is a lone half of a surrogate pair") from None
         raise _fault(text, at, str(error)) from None
 
 
@@ -193,7 +201,7 @@ def _object(text: str, at: int, depth: int) -> Node:
         if text[colon : colon + 1] != ":":
             raise _fault(text, colon, "a colon is missing")
         node = _value(text, _skipped(text, colon + 1), depth + 1)
-        members.append((msgspec.json.decode(name.group()), place, node))
+        members.append((_decoded(text, place, name.group()), place, node))
         place = _separated(text, node.end, "}")
     return Node(at, place + 1, {key: node.value for key, _, node in members}, tuple(members))
 
