@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from functools import partial
 from typing import TYPE_CHECKING
 
 from postil.comments.failures import PatternRefused
 from postil.comments.search.regex import Linear, Meter, NotAPattern, compile_linear, search_one, spans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from postil.comments.search.regex import Bytes
 
@@ -161,16 +162,24 @@ class Pattern:
         A text that has a piece is asked by itself. None when very many have one.
         """
         found: set[int] = set()
+        small = run[:].lower() if len(run) <= PIECE else b""
         for word in self._query.split("|"):
             piece = max(_FOLDED.split(word), key=len)
-            first, at, seen = spans(self._compile(piece, "", literal=True), self._meter, END), 0, 0
-            while (start := first(run, at)[0]) >= 0:
+            find, at, seen = self._make_finder(piece, run, small), 0, 0
+            while (start := find(at)) >= 0:
                 at, seen = run.find(END, start), seen + 1
                 if at in found or piece == word or self.matches(run[run.rfind(END, 0, start) + 2 : at - 1]):
                     found.add(at)
                 if seen == DENSE and bisect_left(known, at) < 3 * DENSE:
                     return None
         return sorted(found)
+
+    def _make_finder(self, piece: str, run: Bytes, small: bytes) -> Callable[[int], int]:
+        """Returns what finds a piece of a word from an offset on; `small` is a short run in small letters."""
+        if small:
+            return partial(small.find, piece.lower().encode())
+        first = spans(self._compile(piece, "", literal=True), self._meter, END)
+        return lambda at: first(run, at)[0]
 
     def _ends_of_many(self, run: Bytes, known: Sequence[int], at: int) -> list[int]:
         """Returns the rest where most texts match: texts in a row that all match are one match."""
